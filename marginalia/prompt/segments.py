@@ -1,0 +1,158 @@
+"""Where every piece of a prompt came from: segments, verdicts on the parts of the branch, and the prompt itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from marginalia.lore.verdicts import Verdict
+    from marginalia.prompt.budget import Budget
+    from marginalia.prompt.context import Variables
+    from marginalia.story.tree import StoryTree
+    from marginalia.values import Message, PartId
+
+
+class SegmentKind(StrEnum):
+    """What a stretch of the prompt is."""
+
+    JAILBREAK = "jailbreak"
+    SYSTEM = "system"
+    LORE = "lore"
+    SUMMARY = "summary"
+    PLACEHOLDER = "placeholder"
+    STORY = "story"
+    INSERT = "insert"
+    USER_LORE = "user_lore"
+    REQUEST = "request"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A stretch of one message: ``messages[message].content[start:end]``, what it is, whose it is and why it is there.
+
+    ``source`` is a name for people ("Varro", "part 12"); ``source_id`` the id of the entry, part or summary, if it has one.
+    """
+
+    kind: SegmentKind
+    message: int
+    start: int
+    end: int
+    tokens: int
+    source: str = ""
+    source_id: int | None = None
+    reason: str = ""
+
+
+class PartFate(StrEnum):
+    """What became of a part of the branch."""
+
+    SENT = "sent"
+    SUMMARISED = "summarised"
+    LEFT_OUT = "left out"
+    REPLACED = "replaced"
+    BLANK = "blank"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartVerdict:
+    """Whether a part of the branch is in the prompt, and why not. ``number`` counts from 1 at the first part."""
+
+    part: PartId
+    number: int
+    tokens: int
+    fate: PartFate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History(Sequence[PartVerdict]):
+    """The verdict on every part of the branch, oldest first; made when it is looked at, so that a long branch costs nothing.
+
+    ``sent`` are the parts in the prompt, oldest first; everything up to and including ``stop`` is covered by summaries;
+    ``first_left_out`` is the newest part that did not fit; ``needed`` is how many tokens it needed and had.
+    """
+
+    tree: StoryTree = field(repr=False)
+    branch: tuple[PartId, ...] = field(default=(), repr=False)
+    sent: tuple[PartId, ...] = ()
+    stop: PartId | None = None
+    replaced: PartId | None = None
+    needed: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.branch)
+
+    @overload
+    def __getitem__(self, index: int) -> PartVerdict: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PartVerdict, ...]: ...
+    def __getitem__(self, index: int | slice) -> PartVerdict | tuple[PartVerdict, ...]:
+        if isinstance(index, slice):
+            return tuple(self._verdict(at) for at in range(*index.indices(len(self))))
+        return self._verdict(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[PartVerdict]:
+        return (self._verdict(at) for at in range(len(self)))
+
+    def _verdict(self, index: int) -> PartVerdict:
+        part = self.branch[index]
+        node = self.tree[part]
+        fate, reason = self._fate(index)
+        return PartVerdict(part=part, number=index + 1, tokens=node.tokens, fate=fate, reason=reason)
+
+    def _fate(self, index: int) -> tuple[PartFate, str]:
+        part = self.branch[index]
+        if part in self.sent:
+            return PartFate.SENT, "sent as it is"
+        if part == self.replaced:
+            return PartFate.REPLACED, "this is the part that is written anew"
+        if self.stop is not None and index <= self.branch.index(self.stop):
+            return PartFate.SUMMARISED, "a summary stands for it"
+        if self.tree[part].blank:
+            return PartFate.BLANK, "it has no text"
+        return PartFate.LEFT_OUT, self._left_out_reason(index)
+
+    def _left_out_reason(self, index: int) -> str:
+        if self.needed is None:
+            return "an extension took it out"
+        need, room = self.needed
+        newest = self.branch.index(self.sent[0]) - 1 if self.sent else len(self.branch) - 1
+        if index >= newest:
+            return f"{need:,} tokens would be in use with it, {room:,} may be: {need - room:,} too many"
+        return "a newer part did not fit, and the story may have no gaps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something that went wrong while the prompt was built and that the writer should know; the prompt stands all the same."""
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What a model is sent, and why: the result of steps 1 to 5, the same for preview, replay and generation."""
+
+    messages: tuple[Message, ...]
+    segments: tuple[Segment, ...]
+    lore: tuple[Verdict, ...]
+    history: History
+    budget: Budget
+    variables: Variables
+    problems: tuple[Trouble, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The whole prompt as one readable text."""
+        return "\n\n".join(f"[{each.role}]\n{each.content}" for each in self.messages)
+
+    @property
+    def active_lore(self) -> tuple[Verdict, ...]:
+        """The verdicts of the entries that are in."""
+        return tuple(verdict for verdict in self.lore if verdict.active)
