@@ -1,0 +1,170 @@
+"""The token budget: what is in the prompt, what it costs, and which parts of the story still fit.
+
+The rule is the specification's (*Token budget*), to the letter: the base is the system prompt with lore and summaries, the
+jailbreak, the user prompt and 100; base and reservations must be below ``limit``; parts are taken from the newest back, each at
+its tokens and 100, as long as the total stays within ``limit - 256``; the first that does not fit ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from marginalia.errors import ValidationProblem
+from marginalia.prompt.stages import MESSAGE_TOKENS
+from marginalia.story.tree import StoryTree
+from marginalia.values import Limits, PartId
+
+BASE_MARGIN = 100
+SAFETY_MARGIN = 256
+CONTEXT_TOO_SMALL = "Contextual limit not sufficient."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """One stretch of the context: what it is, how many tokens it takes, and where they come from."""
+
+    kind: str
+    label: str
+    tokens: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What the prompt needs before any story: tokens of each piece. ``system`` is the whole rendered master template."""
+
+    system: int = 0
+    lore: int = 0
+    summaries: int = 0
+    jailbreak: int = 0
+    user_lore: int = 0
+    request: int = 0
+    reserved: int = 0
+    inserts: int = 0
+
+    @property
+    def base(self) -> int:
+        """The specification's ``baseTokens``."""
+        return self.system + self.jailbreak + self.user_lore + self.request + BASE_MARGIN
+
+    @property
+    def all_reserved(self) -> int:
+        """What extensions and inserts take from the room for the story; a negative wish counts as none."""
+        return max(0, self.reserved) + self.inserts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Which parts were taken, oldest first, and why it ended: the total the first one left out would have made, and the room."""
+
+    sent: tuple[PartId, ...] = ()
+    story: int = 0
+    needed: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged."""
+
+    limits: Limits
+    costs: Costs = Costs()
+    story: int = 0
+    sent_parts: int = 0
+    branch_parts: int = 0
+
+    @property
+    def limit(self) -> int:
+        """What the prompt may have: context minus response."""
+        return self.limits.prompt
+
+    @property
+    def base(self) -> int:
+        """What is in use before reservations and story."""
+        return self.costs.base
+
+    @property
+    def reserved(self) -> int:
+        """What extensions and inserts reserved."""
+        return self.costs.all_reserved
+
+    @property
+    def placeholders(self) -> int:
+        """The 100 tokens that each part is charged beside its text."""
+        return self.sent_parts * MESSAGE_TOKENS
+
+    @property
+    def used(self) -> int:
+        """Everything that counts against the limit."""
+        return self.base + self.reserved + self.story + self.placeholders
+
+    @property
+    def room(self) -> int:
+        """How far parts may fill the prompt."""
+        return max(0, self.limit - SAFETY_MARGIN)
+
+    @property
+    def free(self) -> int:
+        """What another part could still use."""
+        return max(0, self.room - self.used)
+
+    @property
+    def overflow(self) -> int:
+        """How many tokens the base and the reservations are over the limit; 0 when they fit."""
+        return max(0, self.base + self.reserved - self.limit + 1) if not self.fits else 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the prompt can be sent at all."""
+        return self.base + self.reserved < self.limit
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The context from its beginning to its end; together they are the whole context unless it overflows."""
+        costs = self.costs
+        own = max(0, costs.system - costs.lore - costs.summaries)
+        safety = min(SAFETY_MARGIN, max(0, self.limit - self.used))
+        return (
+            Share(kind="jailbreak", label="jailbreak", tokens=costs.jailbreak, detail="the provider's own instructions"),
+            Share(kind="system", label="system", tokens=own, detail="the master template"),
+            Share(kind="lore", label="lore", tokens=costs.lore, detail="entries in the master template"),
+            Share(kind="summaries", label="summaries", tokens=costs.summaries, detail="what stands for older parts"),
+            Share(kind="story", label="story", tokens=self.story, detail=f"{self.sent_parts:,} of {self.branch_parts:,} parts"),
+            Share(kind="placeholders", label="per part", tokens=self.placeholders, detail="100 for each part that is sent"),
+            Share(kind="inserts", label="inserts", tokens=self.reserved, detail="notes and what extensions reserved"),
+            Share(kind="user_lore", label="lore before the request", tokens=costs.user_lore, detail="entries before the user prompt"),
+            Share(kind="request", label="request", tokens=costs.request, detail="the turn, rendered"),
+            Share(kind="margin", label="margin", tokens=BASE_MARGIN, detail="kept for the frame of the messages"),
+            Share(kind="safety", label="safety", tokens=safety, detail="kept free, counts are never exact"),
+            Share(kind="response", label="answer", tokens=self.limits.response, detail="kept for what the model writes"),
+            Share(kind="free", label="free", tokens=self.free, detail="another part could use it"),
+        )
+
+
+class ContextTooSmall(ValidationProblem):
+    """The context cannot hold even the base of the prompt. ``budget`` has the numbers."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(CONTEXT_TOO_SMALL)
+        self.budget = budget
+
+
+def choose_parts(tree: StoryTree, branch: Sequence[PartId], stop: PartId | None, start: int, limits: Limits) -> Cut:
+    """Take parts of *branch* from its end back to *stop* (not included) while they fit, beginning at *start* tokens.
+
+    Blank parts are passed over and cost nothing (spec/semantics.md, B1 52). The stored counts are used (B1 53).
+    """
+    room = limits.prompt - SAFETY_MARGIN
+    total, story, sent = start, 0, list[PartId]()
+    for part in reversed(branch):
+        if part == stop:
+            break
+        node = tree[part]
+        if node.blank:
+            continue
+        with_it = total + node.tokens + MESSAGE_TOKENS
+        if with_it > room:
+            return Cut(sent=tuple(reversed(sent)), story=story, needed=(with_it, max(0, room)))
+        total, story = with_it, story + node.tokens
+        sent.append(part)
+    return Cut(sent=tuple(reversed(sent)), story=story)
