@@ -15,7 +15,8 @@ class Model(param.Parameterized):
     def __init__(self, **params: Any) -> None:  # noqa: ANN401 - the parameters of a subclass
         if self.named:
             params.setdefault("name", "")
-        super().__init__(**params)  # pyright: ignore[reportUnknownMemberType] - param does not type it
+        # param leaves its constructor untyped
+        super().__init__(**params)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
 
 
 def text_or_none(text: str) -> str | None:

@@ -57,7 +57,7 @@ class BookModel(PromptsModel):
 
     named = True
 
-    name = param.String(default="", label="Title", doc="What the book is called.")
+    name = param.String(default="", constant=False, label="Title", doc="What the book is called.")
     description = param.String(
         default="", label="Description", doc="What the book is about; templates can use it."
     )

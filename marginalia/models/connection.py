@@ -17,7 +17,7 @@ class ProviderModel(Model):
 
     named = True
 
-    name = param.String(default="", label="Name", doc="What you call this connection.")
+    name = param.String(default="", constant=False, label="Name", doc="What you call this connection.")
     base_url = param.String(
         default="",
         label="Address",
@@ -99,7 +99,7 @@ class ProtocolModel(Model):
 
     named = True
 
-    name = param.String(default="", label="Name", doc="What you call this way of asking.")
+    name = param.String(default="", constant=False, label="Name", doc="What you call this way of asking.")
     temperature = param.Number(
         default=None,
         allow_None=True,

@@ -15,7 +15,7 @@ class EntryModel(Model):
 
     named = True
 
-    name = param.String(default="", label="Name", doc="What the entry is about.")
+    name = param.String(default="", constant=False, label="Name", doc="What the entry is about.")
     payload = param.String(
         default="", label="Text", doc="What the model reads when the entry is in. Macros work here."
     )
