@@ -1,1 +1,1 @@
-"""Lore: entries that enter the prompt when something calls for them, and the verdict why they did or did not."""
+"""Lore: entries that enter the prompt when something calls for them, and why they did or did not."""

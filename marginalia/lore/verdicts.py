@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from marginalia.lore.book import Entry
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from marginalia.lore.book import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
