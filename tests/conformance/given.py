@@ -1,0 +1,153 @@
+"""Building the world of a case through the public API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import marginalia as mg
+from marginalia.testing import ScriptedServer, WordTokenizer
+from tests.conformance import vocabulary
+from tests.conformance.cases import Case, Json
+from tests.conformance.world import TickingClock, World
+
+_STEPS = {
+    "PREPARE_GENERATION": "PREPARE_GENERATION",
+    "PREPARE_CONSTANTS": "PREPARE_CONSTANTS",
+    "PROCESS_LOREBOOK": "PROCESS_LOREBOOK",
+    "PREPARE_CONTENT": "PREPARE_CONTENT",
+    "PREPARE_PAYLOAD": "PREPARE_PAYLOAD",
+    "GENERATE_NEW_MESSAGE": "GENERATE_NEW_MESSAGE",
+    "INFERENCE": "INFERENCE",
+    "CLEANUP": "CLEANUP",
+}
+
+
+@asynccontextmanager
+async def world_of(case: Case) -> AsyncIterator[World]:
+    """The world before the first operation, taken down afterwards."""
+    clock = TickingClock()
+    async with ScriptedServer() as server:
+        studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), clock=clock)
+        try:
+            world = World(case=case, clock=clock, server=server, studio=studio)
+            await _furnish(world)
+            yield world
+        finally:
+            await studio.aclose()
+
+
+async def _furnish(world: World) -> None:
+    given = world.case.given
+    provider = _provider(world, given.get("provider"))
+    protocol = _protocol(world, given.get("protocol"))
+    if given.get("user_settings"):
+        world.studio.settings.set_default_prompts(vocabulary.prompts(given["user_settings"]))
+    _lorebooks(world, given.get("lorebooks") or [])
+    if given.get("book") or provider or protocol:
+        _books(world, given, provider, protocol)
+    _parts(world, given.get("parts") or [])
+    await _summaries(world, given.get("summaries") or [])
+    for step in given.get("pipeline_without") or []:
+        world.studio.remove_step(getattr(mg.steps, _STEPS[step]))
+
+
+def _provider(world: World, raw: Json | None) -> mg.Provider | None:
+    if raw is None:
+        return None
+    return world.studio.providers.create(
+        name=raw.get("name") or "Stub",
+        kind=vocabulary.PROVIDER_KINDS.get(raw.get("type", "openai"), raw.get("type", "openai")),
+        base_url=world.server.base_url,
+        model=raw.get("model") or "stub-1",
+        max_context=raw.get("max_context"),
+        max_response=raw.get("max_response"),
+        needs_jailbreak=raw.get("needs_jailbreak", False),
+        jailbreak=raw.get("jailbreak"),
+        timeout=raw.get("timeout_seconds"),
+        max_retries=raw.get("max_retries"),
+        additional_parameters=raw.get("additional_parameters") or {},
+        enable_reasoning=raw.get("enable_reasoning", False),
+        reasoning_effort=raw.get("reasoning_effort"),
+    )
+
+
+def _protocol(world: World, raw: Json | None) -> mg.Protocol | None:
+    if raw is None:
+        return None
+    return world.studio.protocols.create(
+        name=raw.get("name") or "Plain",
+        max_tokens=raw.get("max_tokens"),
+        reply_tokens=raw.get("reply_tokens"),
+        **{name: _setting(raw.get(name)) for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")},
+    )
+
+
+def _setting(raw: Json | None) -> float | None:
+    return raw["value"] if raw is not None and raw.get("enabled") else None
+
+
+def _lorebooks(world: World, raw: Sequence[Json]) -> None:
+    shelf = world.studio.lorebooks
+    for each in raw:
+        made = shelf.create(name=each["name"], enabled=each.get("enabled", True), tags=tuple(each.get("tags") or ()))
+        world.lorebooks[each["name"]] = made.id
+    for each in raw:
+        below = tuple(world.lorebooks[name] for name in each.get("subbooks") or ())
+        if below:
+            shelf.save(_with(shelf.get(world.lorebooks[each["name"]]), subbooks=below))
+    entries = [(entry, each["name"]) for each in raw for entry in each.get("entries") or ()]
+    for entry, name in sorted(entries, key=lambda pair: pair[0].get("created") or 0):
+        made_entry = shelf.add_entry(world.lorebooks[name], **vocabulary.entry_fields(entry))
+        if entry.get("deleted"):
+            shelf.delete_entry(made_entry)
+
+
+def _with(record: Any, **changes: Any) -> Any:  # noqa: ANN401 - any record
+    return type(record)(**{name: changes.get(name, getattr(record, name)) for name in record.__slots__})
+
+
+def _books(world: World, given: Json, provider: mg.Provider | None, protocol: mg.Protocol | None) -> None:
+    raw: Json = given.get("book") or {"name": "A book"}
+    common = {"provider": provider, "protocol": protocol, "prompts": vocabulary.prompts(raw)}
+    lorebook = raw.get("lorebook")
+    made = world.studio.books.create(
+        name=raw["name"],
+        description=raw.get("description") or "",
+        tags=tuple(raw.get("tags") or ()),
+        lorebook=None if lorebook is None else world.lorebooks[lorebook],
+        global_variables=raw.get("global_variables") or {},
+        **common,
+    )
+    world.book_id = made.id
+    world.books[raw["name"]] = made.id
+    for other in given.get("other_books") or ():
+        world.books[other["name"]] = world.studio.books.create(name=other["name"], **common).id
+    for each in given.get("lorebooks") or ():
+        if each.get("deleted"):
+            world.studio.lorebooks.delete(world.lorebooks[each["name"]])
+
+
+def _parts(world: World, raw: Sequence[Json]) -> None:
+    story = world.studio.story
+    for each in raw:
+        parent = None if each["parent"] is None else world.parts[each["parent"]]
+        made = story.append(world.book, each.get("text") or "", parent=parent)
+        story.rewrite(vocabulary.stored_part(made, each, world.clock()))
+        world.parts[each["part"]] = made.id
+    for each in raw:
+        if each.get("deleted"):
+            story.delete(story.part(world.parts[each["part"]]))
+    if world.book_id is not None and raw:
+        leaf = world.case.given.get("active_leaf")
+        story.activate(world.book, None if leaf is None else story.part(world.parts[leaf]))
+
+
+async def _summaries(world: World, raw: Sequence[Json]) -> None:
+    for each in raw:
+        world.server.answer(each["text"])
+        if each.get("meta"):
+            await world.studio.summaries.merge(world.book, world.part(each["from"]), world.part(each["to"]))
+        else:
+            await world.studio.summaries.create(world.book, world.part(each["on"]))

@@ -1,0 +1,326 @@
+"""Comparing what a case expects with what came out.
+
+A plain value means equality, a plain dict only its listed keys, a list every element in order. A dict whose keys start
+with ``$`` holds matchers that must all hold; it may list plain keys beside them. What is compared may also judge for itself:
+a :class:`Judge` gets the expectation and answers with what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby, pairwise
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+Mismatches: TypeAlias = Iterator[str]
+
+
+class Missing:
+    """Nothing is there: equal to ``null``, but not to "anything"."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+_AS_SETS = ("tags", "negative_tags", "tag_owners")
+
+
+@dataclass(frozen=True, slots=True)
+class RenderError:
+    """What a template gave that could not be rendered."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An error as a case sees it: the text people read, the class of provider failure or kind, and its figures."""
+
+    text: str
+    category: str = ""
+    category_text: str = ""
+    kind: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        label = self.category or self.kind
+        return f"{label}:{self.text!r}" if label else repr(self.text)
+
+
+class Surroundings(Protocol):
+    """What matchers ask about the case they stand in."""
+
+    def named_time(self, name: str) -> datetime | None:
+        """``op_start`` or ``op_end`` of the operation; ``None`` for another name."""
+        ...
+
+    def named_value(self, name: str) -> Any:  # noqa: ANN401 - any observed value
+        """What ``$same_as`` and ``$same_content_as`` name: a key beside, or ``label``, or ``label.key``."""
+        ...
+
+    def ids_of(self, label: str) -> tuple[str, ...]:
+        """The spellings of a part's id that a text may use."""
+        ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A value that compares itself with what is expected."""
+
+    def mismatches(self, expected: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401 - any JSON
+        """What is wrong, one line each."""
+        ...
+
+
+def mismatches(expected: Any, actual: Any, around: Surroundings, path: str = "") -> Mismatches:  # noqa: ANN401 - any JSON
+    """What differs between *expected* and *actual*, one line each; nothing when they agree."""
+    if isinstance(actual, Judge):
+        yield from actual.mismatches(expected, around, path)
+    elif isinstance(expected, Mapping):
+        yield from _dict_mismatches(expected, actual, around, path)
+    elif isinstance(expected, list):
+        yield from _list_mismatches(expected, actual, around, path)
+    elif not equal(expected, actual):
+        yield _differs(path, expected, actual)
+
+
+def matches(expected: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    """Whether *actual* is what is expected."""
+    return next(mismatches(expected, actual, around), None) is None
+
+
+def equal(expected: Any, actual: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Equality as cases mean it: nothing is null, a number is no truth value, times may be texts."""
+    if expected is None:
+        return actual is None or actual is MISSING
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if isinstance(actual, datetime) and isinstance(expected, str):
+        return _time(expected) == actual
+    if isinstance(actual, Failure):
+        return bool(expected == actual.text)
+    return bool(expected == actual)
+
+
+def _differs(path: str, expected: Any, actual: Any) -> str:  # noqa: ANN401 - any JSON
+    return f"{path or 'value'}: expected {_short(expected)}, got {_short(actual)}"
+
+
+def _short(value: Any, limit: int = 400) -> str:  # noqa: ANN401 - any JSON
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 40]} ... ({len(text)} characters)"
+
+
+def _dict_mismatches(expected: Mapping[str, Any], actual: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401
+    for name, argument in expected.items():
+        if not name.startswith("$"):
+            yield from mismatches(argument, _child(actual, name), around, f"{path}.{name}".lstrip("."))
+        elif name not in _MATCHERS:
+            yield f"{path}: the runner has no matcher {name}"
+        elif not _MATCHERS[name](argument, actual, around):
+            yield _differs(path, {name: argument}, actual)
+    if not expected and not (isinstance(actual, Mapping) and not actual):
+        yield _differs(path, expected, actual)
+
+
+def _child(actual: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(actual, Failure):
+        return actual.figures.get(name, MISSING)
+    if isinstance(actual, Mapping):
+        return actual.get(name, MISSING)
+    return MISSING
+
+
+def _list_mismatches(expected: Sequence[Any], actual: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401
+    if not _listlike(actual):
+        yield _differs(path, expected, actual)
+    elif path.rpartition(".")[2] in _AS_SETS:
+        if sorted(map(str, expected)) != sorted(map(str, actual)):
+            yield _differs(path, expected, actual)
+    elif any(isinstance(each, Mapping) and "$optional" in each for each in expected):
+        if not _matches_with_gaps(expected, actual, around):
+            yield _differs(path, expected, actual)
+    elif len(expected) != len(actual):
+        yield _differs(path, expected, actual)
+    else:
+        for at, (want, got) in enumerate(zip(expected, actual, strict=True)):
+            yield from mismatches(want, got, around, f"{path}[{at}]")
+
+
+def _listlike(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _matches_with_gaps(expected: Sequence[Any], actual: Sequence[Any], around: Surroundings) -> bool:
+    if not expected:
+        return not actual
+    first, rest = expected[0], expected[1:]
+    optional = isinstance(first, Mapping) and "$optional" in first
+    wanted = first["$optional"] if optional else first
+    taken = bool(actual) and matches(wanted, actual[0], around) and _matches_with_gaps(rest, actual[1:], around)
+    return taken or (optional and _matches_with_gaps(rest, actual, around))
+
+
+def _time(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if not isinstance(value, str):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return value
+
+
+def _comparable(name: Any, around: Surroundings) -> Any:  # noqa: ANN401 - any JSON
+    known = around.named_time(name) if isinstance(name, str) else None
+    return known if known is not None else _time(name)
+
+
+def _compare(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any, Surroundings], bool]:
+    def matcher(bound: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+        try:
+            return test(_time(actual), _comparable(bound, around))
+        except TypeError:
+            return False
+
+    return matcher
+
+
+def _between(bounds: Sequence[Any], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    low, high = (_comparable(bound, around) for bound in bounds)
+    try:
+        return bool(low <= _time(actual) <= high)
+    except TypeError:
+        return False
+
+
+def _in_order(names: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    values = actual if names is True else [_named(name, actual, around) for name in names]
+    try:
+        return all(one <= next_one for one, next_one in pairwise([_time(each) for each in values]))
+    except TypeError:
+        return False
+
+
+def _named(name: Any, actual: Any, around: Surroundings) -> Any:  # noqa: ANN401 - any JSON
+    found = _child(actual, name)
+    return _comparable(name, around) if found is MISSING else found
+
+
+def _contains(wanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    several = wanted if isinstance(wanted, list) else [wanted]
+    if isinstance(actual, str | Failure):
+        return all(str(each) in str(actual) for each in several)
+    return _listlike(actual) and all(any(matches(each, got, around) for got in actual) for each in several)
+
+
+def _contains_none(unwanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    several = unwanted if isinstance(unwanted, list) else [unwanted]
+    if actual is None or actual is MISSING:
+        return True
+    return not any(_contains([each], actual, around) for each in several)
+
+
+def _count(wanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    return (_listlike(actual) or isinstance(actual, str | Mapping)) and matches(wanted, len(actual), around)
+
+
+def _as_set(wanted: Sequence[Any], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    return (
+        _listlike(actual)
+        and all(any(matches(each, got, around) for got in actual) for each in wanted)
+        and all(any(matches(each, got, around) for each in wanted) for got in actual)
+    )
+
+
+def _contains_ids(labels: Sequence[str], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    return all(
+        any(re.search(rf"(?<!\w){re.escape(spelling)}(?!\w)", str(actual)) for spelling in around.ids_of(label))
+        for label in labels
+    )
+
+
+def _max_run(limit: Sequence[Any], actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    char, most = limit
+    return all(each != char or sum(1 for _ in run) <= most for each, run in groupby(str(actual)))
+
+
+def _non_overlapping(number: int, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    if not _listlike(actual) or len(actual) != number:
+        return False
+    return all(one[1] <= after[0] for one, after in pairwise(sorted(actual)))
+
+
+def _category(category: str, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    return isinstance(actual, Failure) and actual.category == category and str(actual).startswith(actual.category_text)
+
+
+def _category_text_only(wanted: bool, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401, FBT001 - a matcher's argument
+    return isinstance(actual, Failure) and (actual.text.strip() == actual.category_text.strip()) is wanted
+
+
+def _some_pair_differs(wanted: bool, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401, FBT001 - a matcher's argument
+    halves = [str(each).partition("+") for each in actual]
+    return any(left != right for left, _plus, right in halves) is wanted
+
+
+def _is(test: Callable[[Any], bool]) -> Callable[[Any, Any, Surroundings], bool]:
+    def matcher(wanted: Any, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+        return test(actual) is wanted
+
+    return matcher
+
+
+_MATCHERS: Mapping[str, Callable[[Any, Any, Surroundings], bool]] = {
+    "$oneOf": lambda options, actual, around: any(matches(each, actual, around) for each in options),
+    "$not": lambda unwanted, actual, around: not matches(unwanted, actual, around),
+    "$any": _is(lambda actual: actual is not MISSING),
+    "$not_null": _is(lambda actual: actual is not None and actual is not MISSING),
+    "$not_blank": _is(lambda actual: isinstance(actual, str | Failure) and bool(str(actual).strip())),
+    "$contains": _contains,
+    "$notContains": _contains_none,
+    "$startsWith": lambda start, actual, _: isinstance(actual, str | Failure) and str(actual).startswith(start),
+    "$endsWith": lambda end, actual, _: isinstance(actual, str | Failure) and str(actual).endswith(end),
+    "$count": _count,
+    "$gt": _compare(lambda actual, bound: actual > bound),
+    "$gte": _compare(lambda actual, bound: actual >= bound),
+    "$lt": _compare(lambda actual, bound: actual < bound),
+    "$lte": _compare(lambda actual, bound: actual <= bound),
+    "$between": _between,
+    "$order": _in_order,
+    "$same_as": lambda name, actual, around: _jsonlike(actual) == _jsonlike(around.named_value(name)),
+    "$same_content_as": lambda name, actual, around: _content(actual) == _content(around.named_value(name)),
+    "$exactly": _as_set,
+    "$contains_ids": _contains_ids,
+    "$render_error": _is(lambda actual: isinstance(actual, RenderError)),
+    "$max_run": _max_run,
+    "$non_overlapping": _non_overlapping,
+    "$category": _category,
+    "$equals_category_text": _category_text_only,
+    "$kind": lambda kind, actual, _: isinstance(actual, Failure) and actual.kind == kind,
+    "$all_equal": _is(lambda actual: len(set(actual)) <= 1),
+    "$distinct_at_least": lambda number, actual, _: len(set(actual)) >= number,
+    "$some_pair_differs": _some_pair_differs,
+}
+
+
+def _jsonlike(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, Mapping):
+        return {name: _jsonlike(each) for name, each in value.items()}
+    return [_jsonlike(each) for each in value] if _listlike(value) else value
+
+
+def _content(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """A value without identifiers and creation times; an operation stands for its ``content``."""
+    if isinstance(value, Mapping):
+        inner = value.get("content", value)
+        if inner is not value:
+            return _content(inner)
+        return {name: _content(each) for name, each in value.items() if name not in {"id", "uid", "uuid", "created"}}
+    return [_content(each) for each in value] if _listlike(value) else value

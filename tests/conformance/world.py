@@ -1,0 +1,82 @@
+"""The world of a case: the studio, the scripted server, the labels of parts, and everything that was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import marginalia as mg
+from marginalia.testing import ScriptedServer
+from tests.conformance.cases import Case
+
+
+class NotBuiltYetError(Exception):
+    """The product has no public function for what the case does."""
+
+
+class TickingClock:
+    """The real time, but never the same twice, so that things made in one breath keep their order."""
+
+    def __init__(self) -> None:
+        self._last = datetime.min.replace(tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self._last = max(datetime.now(UTC), self._last + timedelta(microseconds=1))
+        return self._last
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """What the operations of one case share."""
+
+    case: Case
+    clock: TickingClock
+    server: ScriptedServer
+    studio: mg.Studio
+    book_id: mg.BookId | None = None
+    books: dict[str, mg.BookId] = field(default_factory=dict)
+    parts: dict[str, mg.PartId] = field(default_factory=dict)
+    lorebooks: dict[str, mg.LorebookId] = field(default_factory=dict)
+    records: dict[str, list[Any]] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict)
+    kept: list[mg.Subscription] = field(default_factory=list)
+
+    @property
+    def book(self) -> mg.Book:
+        """The book of the case, as it is stored now."""
+        return self.book_named(None)
+
+    def book_named(self, name: str | None) -> mg.Book:
+        """A book by its name in the case; ``None`` is the case's own."""
+        found = self.book_id if name is None else self.books.get(name, self.book_id)
+        if found is None:
+            message = "the case has no book"
+            raise LookupError(message)
+        return self.studio.books.get(found)
+
+    def part(self, label: str) -> mg.Part:
+        """The stored part with that label."""
+        return self.studio.story.part(self.parts[label])
+
+    def label(self, part: mg.PartId | None) -> str | None:
+        """The label of a part; ``?7`` for a part that the case did not name."""
+        if part is None:
+            return None
+        return next((label for label, known in self.parts.items() if known == part), f"?{part}")
+
+    def part_in(self, label: str, book: mg.Book) -> mg.Part:
+        """The part with that label, or its counterpart in a copy of the book: the same place in the order of creation."""
+        if book.id == self.book_id:
+            return self.part(label)
+        place = [each.id for each in self.studio.story.parts(self.book)].index(self.parts[label])
+        return self.studio.story.parts(book)[place]
+
+    def record(self, name: str, value: Any) -> None:  # noqa: ANN401 - any recorded value
+        """Append to ``records[name]``."""
+        self.records.setdefault(name, []).append(value)
+
+    def recorded(self) -> Mapping[str, list[Any]]:
+        """The records as they are now."""
+        return {name: list(values) for name, values in self.records.items()}
