@@ -1,0 +1,142 @@
+"""The client for OpenAI-compatible servers: one call, pulled piece by piece, retried only before anything came."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, field, replace
+
+import anyio
+import httpx
+
+from marginalia.errors import ModelError
+from marginalia.inference.answer import AnswerReader
+from marginalia.inference.connection import api_url, connection
+from marginalia.inference.dialect import Dialect
+from marginalia.inference.errors import from_response, may_be_retried
+from marginalia.inference.wire import encoded, request_body
+from marginalia.pipeline.ports import Arrival, Call, Progress
+from marginalia.values import Provider
+
+DEFAULT_RETRIES = 2
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 60.0
+_LONGEST_ERROR_BODY = 1 << 16
+
+Sleep = Callable[[float], Awaitable[None]]
+KeyOf = Callable[[Provider], str | None]
+
+
+def no_key(_: Provider) -> str | None:
+    """For servers that want no key."""
+    return None
+
+
+@dataclass(slots=True)
+class OpenAIClient:
+    """Asks any OpenAI-compatible server.
+
+    ``key_of`` finds the API key of a provider, ``sleep`` waits between two tries. What a server was found to want
+    differently is remembered in ``learned``, by address and model, and used for every later call.
+    """
+
+    key_of: KeyOf = no_key
+    sleep: Sleep = anyio.sleep
+    learned: dict[tuple[str, str], Dialect] = field(default_factory=dict[tuple[str, str], Dialect])
+
+    def dialect(self, provider: Provider) -> Dialect:
+        """How *provider* is spoken to: what was learned, then what its settings say by hand."""
+        known = self.learned.get((provider.base_url, provider.model), Dialect())
+        return known.with_settings(provider.settings)
+
+    def stream(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[Arrival]]:
+        """The answer to *call*, pulled; leaving the block closes the connection at once.
+
+        Raises :class:`ModelError` from the iterator, also after chunks, when the answer broke off.
+        """
+        return aclosing(self._arrivals(call))
+
+    async def _arrivals(self, call: Call) -> AsyncGenerator[Arrival, None]:
+        tries = 0
+        while True:
+            reader = AnswerReader(starts_in_thinking=self.dialect(call.provider).starts_in_thinking)
+            try:
+                async with aclosing(self._attempt(call, reader)) as arrivals:
+                    async for arrival in arrivals:
+                        yield arrival
+            except ModelError as error:
+                if reader.started:
+                    raise
+                if (lesson := self._learn(call.provider, error)) is not None:
+                    yield Progress(text=lesson)
+                    continue
+                wait = self._wait(call.provider, error, tries)
+                if wait is None:
+                    raise
+                tries += 1
+                yield Progress(
+                    text=f"{error.text} Trying again in {wait:.0f} s." if wait >= 1 else error.text
+                )
+                await self.sleep(wait)
+            else:
+                self._notice(call.provider, reader)
+                return
+
+    async def _attempt(self, call: Call, reader: AnswerReader) -> AsyncGenerator[Arrival, None]:
+        provider = call.provider
+        body = encoded(request_body(call, self.dialect(provider)))
+        headers = {"Content-Type": "application/json"}
+        async with (
+            connection(provider, self.key_of(provider)) as client,
+            client.stream(
+                "POST", api_url(provider, "/chat/completions"), content=body, headers=headers
+            ) as response,
+        ):
+            if not response.is_success:
+                raise await _failure(response)
+            try:
+                async for data in response.aiter_bytes():
+                    for arrival in reader.feed(data):
+                        yield arrival
+                    if reader.done:
+                        break
+            except httpx.HTTPError:
+                # A finished answer is finished, however rudely the connection ends.
+                if not reader.finished:
+                    for arrival in reader.rest():
+                        yield arrival
+                    raise
+            for arrival in reader.end():
+                yield arrival
+
+    def _learn(self, provider: Provider, error: ModelError) -> str | None:
+        known = self.dialect(provider)
+        found = known.learned(error)
+        if found is None or found[0].with_settings(provider.settings) == known:
+            return None
+        self.learned[provider.base_url, provider.model] = found[0]
+        return found[1]
+
+    def _notice(self, provider: Provider, reader: AnswerReader) -> None:
+        """After an answer whose reasoning had only a closing tag: the next one is read rightly from its start."""
+        if reader.closed_late is not None:
+            known = self.dialect(provider)
+            self.learned[provider.base_url, provider.model] = replace(known, starts_in_thinking=True)
+
+    @staticmethod
+    def _wait(provider: Provider, error: ModelError, tries: int) -> float | None:
+        """Seconds until the next try; ``None`` when there is none."""
+        allowed = DEFAULT_RETRIES if provider.max_retries is None else provider.max_retries
+        if tries >= allowed or not may_be_retried(error):
+            return None
+        wait = max(error.retry_after or 0.0, _FIRST_WAIT * 2**tries)
+        return wait if wait <= _LONGEST_WAIT else None
+
+
+async def _failure(response: httpx.Response) -> ModelError:
+    body = bytearray()
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > _LONGEST_ERROR_BODY:
+            break
+    return from_response(response.status_code, response.headers, bytes(body[:_LONGEST_ERROR_BODY]))

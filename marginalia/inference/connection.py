@@ -1,0 +1,103 @@
+"""How a server is reached: addresses, proxies, certificates, time limits. The only user of httpx beside its users here."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+import httpx
+
+from marginalia.errors import ModelError, ModelErrorKind
+from marginalia.inference.errors import model_error
+from marginalia.values import Provider
+
+DEFAULT_TIMEOUT = 300.0
+_LONGEST_CONNECT = 30.0
+_CHAT = "/chat/completions"
+
+
+def api_url(provider: Provider, path: str) -> str:
+    """The address of *path* below the provider's base URL."""
+    base = provider.base_url.strip().rstrip("/").removesuffix(_CHAT)
+    return f"{base}{path}"
+
+
+def root_url(provider: Provider, path: str) -> str:
+    """The address of *path* beside ``/v1``, where llama.cpp and vLLM keep their own paths."""
+    base = provider.base_url.strip().rstrip("/").removesuffix(_CHAT).removesuffix("/v1")
+    return f"{base}{path}"
+
+
+def is_local(url: str) -> bool:
+    """Whether *url* leads to this machine or its network, which no proxy should stand in front of."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith((".localhost", ".local")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+@asynccontextmanager
+async def connection(
+    provider: Provider,
+    key: str | None,
+    *,
+    timeout: float | None = None,  # noqa: ASYNC109 - given on to httpx
+) -> AsyncGenerator[httpx.AsyncClient, None]:
+    """A client for one exchange with *provider*; failures of the connection become :class:`ModelError`.
+
+    There is one client per exchange, never a shared pool: bounded pools of httpx 0.28 leak a slot for every cancelled
+    request, and between two parts of a story a kept connection would have been closed by the server anyway.
+    """
+    silence = timeout or provider.timeout or DEFAULT_TIMEOUT
+    headers = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    try:
+        async with httpx.AsyncClient(
+            verify=await _certificates(provider.base_url),
+            trust_env=not is_local(provider.base_url),
+            timeout=httpx.Timeout(silence, connect=min(_LONGEST_CONNECT, silence), pool=None),
+            headers=headers,
+        ) as client:
+            yield client
+    except httpx.TimeoutException as error:
+        raise model_error(ModelErrorKind.TIMEOUT) from error
+    except httpx.HTTPError as error:
+        raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+    except (httpx.InvalidURL, ImportError, UnicodeError) as error:
+        # ImportError: a SOCKS proxy in the environment needs a package that is not there.
+        raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+
+
+async def _certificates(url: str) -> ssl.SSLContext:
+    if not url.strip().lower().startswith("https:"):
+        return _no_certificates()
+    return await anyio.to_thread.run_sync(_system_certificates)
+
+
+@cache
+def _no_certificates() -> ssl.SSLContext:
+    # It trusts nobody, and a plain connection asks it nothing: reading certificates takes 0.2 s.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+@cache
+def _system_certificates() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+def missing_key(reference: str) -> ModelError:
+    """The error for a key that a provider names and nobody has."""
+    return ModelError(
+        ModelErrorKind.AUTH,
+        f"The API key “{reference}” is not set on this machine. Enter the key of this provider again.",
+    )
