@@ -42,7 +42,7 @@ from marginalia.lore.book import Entry, FilledLorebook
 from marginalia.lore.verdicts import Verdict
 from marginalia.pipeline.states import RunState
 from marginalia.prompt.budget import Budget
-from marginalia.prompt.context import Variables
+from marginalia.prompt.context import Span, Variables
 from marginalia.prompt.segments import Segment
 from marginalia.prompt.stages import Insert, Lore, Passage, Templates
 from marginalia.story.parts import Part
@@ -146,7 +146,7 @@ class BeforeSummaries(BeforePrepareContent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen(AfterPrepareGeneration):
+class StoryChosen(AfterPrepareGeneration):
     """What is known once the story was chosen; reservations are too late from here on."""
 
     templates: Templates
@@ -161,15 +161,16 @@ class _Chosen(AfterPrepareGeneration):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AfterManuscriptConcatenation(_Chosen):
+class AfterManuscriptConcatenation(StoryChosen):
     """The parts that fit, oldest first; empty for the first part of a book."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AfterPrepareContent(_Chosen):
-    """The rendered master template, without the jailbreak."""
+class AfterPrepareContent(StoryChosen):
+    """The rendered master template, without the jailbreak. ``system_spans`` say where lore and summaries stand in it."""
 
     system_prompt: str
+    system_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

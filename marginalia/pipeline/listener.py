@@ -54,11 +54,15 @@ class GenerationListener:
 
 
 class Teller:
-    """Calls a listener's methods and reports what goes wrong in them as problems of the run."""
+    """Calls a listener's methods and reports what goes wrong in them as problems of the run.
+
+    ``silent``: nobody listens, so what is made only for the listener can be spared.
+    """
 
     def __init__(self, listener: GenerationListener, run: Run) -> None:
         self._listener = listener
         self._run = run
+        self.silent = type(listener) is GenerationListener
 
     async def node_created(self, part: Part) -> None:
         """Tell that the part exists."""

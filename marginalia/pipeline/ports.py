@@ -5,15 +5,17 @@ The store implements :class:`Library` and :class:`Archive`, inference implements
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from marginalia.lore.book import FilledLorebook
 from marginalia.prompt.receipt import Receipt
+from marginalia.prompt.tokens import Tokenizer
 from marginalia.story.parts import Part, Summary
+from marginalia.story.summaries import Verifier
 from marginalia.story.tree import StoryTree
 from marginalia.values import (
     NOTHING,
@@ -67,7 +69,7 @@ class Library(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What step 6 wants to have stored before the answer comes."""
+    """What step 6 wants to have stored before the answer comes. ``attributes`` are laid over those the part has already."""
 
     book: BookId
     request: Request
@@ -78,6 +80,7 @@ class Opening:
     variables: Mapping[str, str]
     shared_variables: Mapping[str, str]
     background_lore: str
+    attributes: Mapping[str, Any]
     request_time: datetime
     receipt: Receipt
 
@@ -169,3 +172,16 @@ class Inference(Protocol):
     def stream(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[Arrival]]:
         """The answer, pulled piece by piece; leaving the block closes the connection and so stops the server."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything outside that a run uses."""
+
+    library: Library
+    archive: Archive
+    inference: Inference
+    tokenizer: Tokenizer
+    clock: Callable[[], datetime]
+    verifier: Verifier = field(default_factory=Verifier)
+    versions: Mapping[str, str] = NOTHING

@@ -65,13 +65,17 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged."""
+    """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged.
+
+    ``needed`` is what the newest part that did not fit would have made of the total, and the room there was.
+    """
 
     limits: Limits
     costs: Costs = Costs()
     story: int = 0
     sent_parts: int = 0
     branch_parts: int = 0
+    needed: tuple[int, int] | None = None
 
     @property
     def limit(self) -> int:

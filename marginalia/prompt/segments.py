@@ -73,14 +73,14 @@ class PartVerdict:
 class History(Sequence[PartVerdict]):
     """The verdict on every part of the branch, oldest first; made when it is looked at, so that a long branch costs nothing.
 
-    ``sent`` are the parts in the prompt, oldest first; everything up to and including ``stop`` is covered by summaries;
-    ``first_left_out`` is the newest part that did not fit; ``needed`` is how many tokens it needed and had.
+    ``sent`` are the parts in the prompt; the first ``covered`` parts of the branch are represented by summaries; ``replaced`` is the
+    part that is written anew; ``needed`` is what the newest part that did not fit would have made of the total, and the room there was.
     """
 
     tree: StoryTree = field(repr=False)
     branch: tuple[PartId, ...] = field(default=(), repr=False)
-    sent: tuple[PartId, ...] = ()
-    stop: PartId | None = None
+    sent: frozenset[PartId] = frozenset()
+    covered: int = 0
     replaced: PartId | None = None
     needed: tuple[int, int] | None = None
 
@@ -99,21 +99,30 @@ class History(Sequence[PartVerdict]):
     def __iter__(self) -> Iterator[PartVerdict]:
         return (self._verdict(at) for at in range(len(self)))
 
+    @property
+    def left_out(self) -> int:
+        """How many of the oldest parts, behind the summaries, the budget left out."""
+        return max(0, self._oldest_sent() - self.covered)
+
+    def _oldest_sent(self) -> int:
+        if self.sent:
+            return next(at for at, part in enumerate(self.branch) if part in self.sent)
+        return len(self.branch) - (self.replaced is not None)
+
     def _verdict(self, index: int) -> PartVerdict:
         part = self.branch[index]
         node = self.tree[part]
-        fate, reason = self._fate(index)
+        fate, reason = self._fate(index, part, blank=node.blank)
         return PartVerdict(part=part, number=index + 1, tokens=node.tokens, fate=fate, reason=reason)
 
-    def _fate(self, index: int) -> tuple[PartFate, str]:
-        part = self.branch[index]
+    def _fate(self, index: int, part: PartId, *, blank: bool) -> tuple[PartFate, str]:
         if part in self.sent:
             return PartFate.SENT, "sent as it is"
         if part == self.replaced:
             return PartFate.REPLACED, "this is the part that is written anew"
-        if self.stop is not None and index <= self.branch.index(self.stop):
+        if index < self.covered:
             return PartFate.SUMMARISED, "a summary stands for it"
-        if self.tree[part].blank:
+        if blank:
             return PartFate.BLANK, "it has no text"
         return PartFate.LEFT_OUT, self._left_out_reason(index)
 
@@ -121,10 +130,15 @@ class History(Sequence[PartVerdict]):
         if self.needed is None:
             return "an extension took it out"
         need, room = self.needed
-        newest = self.branch.index(self.sent[0]) - 1 if self.sent else len(self.branch) - 1
-        if index >= newest:
+        if self._is_newest_left_out(index):
             return f"{need:,} tokens would be in use with it, {room:,} may be: {need - room:,} too many"
         return "a newer part did not fit, and the story may have no gaps"
+
+    def _is_newest_left_out(self, index: int) -> bool:
+        after = index + 1
+        while after < len(self.branch) and self.tree[self.branch[after]].blank:
+            after += 1
+        return after >= len(self.branch) or self.branch[after] in self.sent or self.branch[after] == self.replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from marginalia.lore.verdicts import Verdict
-from marginalia.values import PartId, Role, Syntax
+from marginalia.values import NOTHING, PartId, Role, Syntax
 
 MESSAGE_TOKENS = 100
 """What every message beside its text is charged in the budget (specification, *Token budget*)."""
@@ -61,7 +62,8 @@ class Placed:
 class Lore:
     """The lore of a turn: the block for the master template, the block before the user prompt, a verdict on every entry.
 
-    ``background`` is ``None`` for a book without lorebook, and empty when no entry is active.
+    ``background`` is ``None`` for a book without lorebook, and empty when no entry is active. ``slots`` are the blocks that the
+    master template prints by name.
     """
 
     background: str | None = None
@@ -69,3 +71,4 @@ class Lore:
     verdicts: tuple[Verdict, ...] = ()
     placed: tuple[Placed, ...] = ()
     placed_before_user: tuple[Placed, ...] = ()
+    slots: Mapping[str, str] = NOTHING

@@ -1,0 +1,74 @@
+"""Making the receipt of a run: everything that decided about a prompt, and what the answer cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+
+from marginalia.pipeline.events import AfterPreparePayload
+from marginalia.pipeline.ports import Ending
+from marginalia.pipeline.run import Run
+from marginalia.prompt.receipt import EntryNote, Receipt
+from marginalia.prompt.segments import Prompt
+from marginalia.prompt.stages import Templates
+from marginalia.values import NewPart, Regenerate, Request
+
+
+def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
+    """The receipt as far as it is known before the answer."""
+    return Receipt(
+        run_id=run.id,
+        request=_request_name(known.request),
+        created=run.ports.clock(),
+        messages=prompt.messages,
+        segments=prompt.segments,
+        lore=tuple(
+            EntryNote(
+                entry_id=verdict.entry.id, name=verdict.entry.name, active=verdict.active, reason=verdict.reason
+            )
+            for verdict in prompt.lore
+        ),
+        left_out=prompt.history.left_out,
+        templates=_hashes(known.templates),
+        versions=run.ports.versions,
+        seed=run.seed,
+        provider=known.provider.name,
+        model=known.provider.model,
+        protocol=known.protocol.name,
+        sampling=known.protocol.sampling,
+        limits=known.limits,
+        prompt_tokens=prompt_tokens(run, prompt),
+    )
+
+
+def completed(receipt: Receipt, run: Run, ending: Ending | None) -> Receipt:
+    """The receipt with what is known when the answer has ended, however it did."""
+    timings = {"total": time.monotonic() - run.started}
+    if run.first_token_after is not None:
+        timings["first_token"] = run.first_token_after
+    if ending is None:
+        return replace(receipt, timings=timings)
+    return replace(receipt, timings=timings, usage=ending.usage, finish_reason=ending.finish_reason)
+
+
+def prompt_tokens(run: Run, prompt: Prompt) -> int:
+    """The tokens of all messages: their contents and a fixed overhead for each (J-29)."""
+    count = run.ports.tokenizer.count
+    return sum(count(message.content) + _FRAME for message in prompt.messages)
+
+
+_FRAME = 4
+"""What a chat template puts around a message, in tokens; a usual value, see research/streaming.md 2.1."""
+
+
+def _hashes(templates: Templates) -> Mapping[str, str]:
+    texts = {"master_template": templates.master_template, "user_prompt": templates.user_prompt}
+    return {name: sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for name, text in texts.items()}
+
+
+def _request_name(request: Request) -> str:
+    if isinstance(request, NewPart):
+        return "new"
+    return "regenerate" if isinstance(request, Regenerate) else "swipe"

@@ -1,0 +1,235 @@
+"""Step 3, PROCESS_LOREBOOK: which entries are called, and their payloads rendered and put where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import anyio.to_thread
+
+from marginalia.errors import TemplateError
+from marginalia.lore.activation import activate
+from marginalia.lore.book import Entry, FilledLorebook
+from marginalia.lore.collecting import Candidate, collect, in_order
+from marginalia.lore.inserting import inserts
+from marginalia.lore.scan import Scan
+from marginalia.lore.timing import Timing
+from marginalia.lore.verdicts import Gate, Verdict
+from marginalia.pipeline.events import (
+    AfterProcessLorebook,
+    BeforeProcessLorebook,
+    ProcessActivatedEntries,
+    ProcessLorebookEntry,
+    ProcessLorebooks,
+    onward,
+)
+from marginalia.pipeline.run import Run
+from marginalia.pipeline.steps.constants import LazyStory, trimmed_branch
+from marginalia.pipeline.steps.context import adopt, shared_context
+from marginalia.prompt.payload import SEPARATOR
+from marginalia.prompt.stages import Insert, Lore, Placed
+from marginalia.prompt.templates import render
+from marginalia.values import Book, Limits
+
+TIMING = "lore.timing"
+"""The attribute of a part that holds the timed state of lore as it is after it."""
+
+_MANY = 300
+
+
+async def process_lorebook(run: Run, known: BeforeProcessLorebook) -> AfterProcessLorebook:
+    """Collect, order, activate, render, insert (specification, step 3). A book without lorebook has no lore at all."""
+    adopt(run, known)
+    root = known.book.lorebook_id
+    if root is None:
+        return _onward(run, known, Lore(), known.inserts)
+    found = await anyio.to_thread.run_sync(collect, root, run.ports.library.filled_lorebook)
+    offered = await run.emit(onward(known, ProcessLorebooks, lorebooks=found))
+    candidates = await _offer_entries(run, offered)
+    verdicts = await _activate(run, known, candidates)
+    activated = tuple(verdict.entry for verdict in verdicts if verdict.active)
+    chosen = await run.emit(onward(offered, ProcessActivatedEntries, activated=activated, verdicts=verdicts))
+    adopt(run, chosen)
+    verdicts, order = _overruled(chosen.verdicts, activated, chosen.activated)
+    texts = await _render_all(run, order)
+    lore, more = _placed(run, verdicts, order, texts)
+    return _onward(run, chosen, lore, (*chosen.inserts, *more))
+
+
+def _onward(
+    run: Run, known: BeforeProcessLorebook, lore: Lore, all_inserts: tuple[Insert, ...]
+) -> AfterProcessLorebook:
+    """Put the lore that goes before the user prompt in front of it; its tokens are the sum of both counts (B1 47)."""
+    count = run.ports.tokenizer.count
+    prompt, tokens = known.user_prompt, count(known.user_prompt)
+    if lore.before_user:
+        prompt = lore.before_user + SEPARATOR + prompt
+        tokens += count(lore.before_user)
+    return onward(
+        known,
+        AfterProcessLorebook,
+        lore=lore,
+        inserts=all_inserts,
+        user_prompt=prompt,
+        user_prompt_tokens=tokens,
+        variables=shared_context(run, known).variables,
+    )
+
+
+async def _offer_entries(run: Run, known: ProcessLorebooks) -> tuple[Candidate, ...]:
+    """Every entry, as the listeners of its event leave it. Without listeners nothing is touched, so that caches hold."""
+    lorebooks: Sequence[FilledLorebook] = tuple(known.lorebooks)
+    candidates = in_order(lorebooks)
+    if not run.heard(ProcessLorebookEntry):
+        return candidates
+    changed: list[Candidate] = []
+    for candidate in candidates:
+        event = onward(
+            known, ProcessLorebookEntry, entry=candidate.entry, lorebook=candidate.lorebook.name
+        )
+        answer = await run.emit(event)
+        same = answer.entry is candidate.entry
+        changed.append(candidate if same else replace(candidate, entry=answer.entry))
+    unchanged = all(old is new for old, new in zip(candidates, changed, strict=True))
+    return candidates if unchanged else tuple(changed)
+
+
+async def _activate(
+    run: Run, known: BeforeProcessLorebook, candidates: Sequence[Candidate]
+) -> tuple[Verdict, ...]:
+    branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
+    story = LazyStory(run.manuscript.tree, branch, run.ports.library)
+    state: Mapping[str, int] | None = None
+    if branch:
+        last = await anyio.to_thread.run_sync(run.ports.library.part, branch[-1])
+        state = last.attributes.get(TIMING)
+    scan = Scan(
+        request=known.user_prompt,
+        tags=known.book.tags,
+        story=_NewestFirst(story),
+        memory=tuple(block.summary.text for block in run.chain.blocks) if run.chain else (),
+        parts=len(branch),
+        timing=Timing.of(state),
+        seed=run.seed,
+        count=run.ports.tokenizer.count,
+        budget=lore_budget(known.book, known.limits),
+    )
+    if len(candidates) > _MANY:
+        return await anyio.to_thread.run_sync(activate, candidates, scan)
+    return activate(candidates, scan)
+
+
+def lore_budget(book: Book, limits: Limits) -> int:
+    """What all lore together may have, in tokens; 0 is no limit. The book sets ``lore_tokens`` or ``lore_share`` (percent of the
+    context); the smaller one counts.
+    """
+    tokens = book.settings.get("lore_tokens") or 0
+    share = int(limits.context * (book.settings.get("lore_share") or 0) / 100)
+    wanted = [number for number in (tokens, share) if isinstance(number, int) and number > 0]
+    return min(wanted, default=0)
+
+
+class _NewestFirst(Sequence[str]):
+    """The story from its end, read only as far as somebody looks."""
+
+    def __init__(self, story: Sequence[str]) -> None:
+        self._story = story
+
+    def __len__(self) -> int:
+        return len(self._story)
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:  # type: ignore[override]
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]  # type: ignore[misc]
+        return self._story[len(self._story) - 1 - range(len(self))[index]]
+
+
+def _overruled(
+    verdicts: Sequence[Verdict], before: Sequence[Entry], after: Sequence[Entry]
+) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
+    """All verdicts, and the active ones in the order that the listeners left: what they took out or put in says so."""
+    if len(before) == len(after) and all(old is new for old, new in zip(before, after, strict=True)):
+        return tuple(verdicts), tuple(verdict for verdict in verdicts if verdict.active)
+    kept = {id(entry) for entry in after}
+    judged = {id(verdict.entry): _judged(verdict, active=id(verdict.entry) in kept) for verdict in verdicts}
+    order = tuple(judged.get(id(entry)) or _made_up(entry) for entry in after)
+    listed = tuple(judged.values())
+    return (*listed, *(each for each in order if id(each.entry) not in judged)), order
+
+
+def _judged(verdict: Verdict, *, active: bool) -> Verdict:
+    if verdict.active == active:
+        return verdict
+    text = "a listener put it in" if active else "a listener took it out"
+    gate = Gate(name="listener", passed=active, text=text)
+    return replace(verdict, active=active, reason=text, gates=(*verdict.gates, gate))
+
+
+def _made_up(entry: Entry) -> Verdict:
+    text = "a listener put it in"
+    gate = Gate(name="listener", passed=True, text=text)
+    return Verdict(entry=entry, lorebook="", active=True, reason=text, gates=(gate,))
+
+
+async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
+    """The rendered payloads, in order, with one shared set of variables; what does not render is used as it is (B1 16)."""
+    context = run.context
+    texts: list[str] = []
+    for verdict in order:
+        entry = verdict.entry
+        if context is None or not entry.payload.strip():
+            texts.append("")
+            continue
+        try:
+            place = f"lore/{entry.uid or entry.name}"
+            texts.append(render(entry.payload, context=context, place=place, syntax=entry.syntax).text)
+        except TemplateError as error:
+            texts.append(entry.payload)
+            await run.warn(f"The lore entry {entry.name!r} could not be rendered and is used as it is: {error}", entry.name)
+    return texts
+
+
+def _placed(
+    run: Run, verdicts: Sequence[Verdict], order: Sequence[Verdict], texts: Sequence[str]
+) -> tuple[Lore, tuple[Insert, ...]]:
+    count = run.ports.tokenizer.count
+    text_of = {id(verdict): text for verdict, text in zip(order, texts, strict=True)}
+    places = inserts(order)
+    background, placed = joined_payloads(places.lore_block, text_of)
+    before_user, placed_before = joined_payloads(places.before_user_prompt, text_of)
+    counted = {id(verdict): replace(verdict, tokens=count(text_of[id(verdict)])) for verdict in order}
+    deep = tuple(
+        Insert(
+            text=text,
+            owner=", ".join(verdict.entry.name for verdict in each.verdicts),
+            role=each.role,
+            depth=each.depth,
+            reason="; ".join(verdict.reason for verdict in each.verdicts),
+        )
+        for each in places.at_depth
+        if (text := joined_payloads(each.verdicts, text_of)[0])
+    )
+    lore = Lore(
+        background=background,
+        before_user=before_user,
+        verdicts=tuple(counted.get(id(verdict), verdict) for verdict in verdicts),
+        placed=placed,
+        placed_before_user=placed_before,
+        slots={name: joined_payloads(each, text_of)[0] for name, each in places.slots},
+    )
+    return lore, deep
+
+
+def joined_payloads(verdicts: Sequence[Verdict], text_of: Mapping[int, str]) -> tuple[str, tuple[Placed, ...]]:
+    """One block of payloads: each that is not blank is followed by an empty line, the whole is trimmed at both ends (B1 46)."""
+    pieces = [(verdict, text_of[id(verdict)]) for verdict in verdicts if text_of[id(verdict)].strip()]
+    whole = "".join(text + SEPARATOR for _, text in pieces)
+    block = whole.strip()
+    at = -(len(whole) - len(whole.lstrip()))
+    placed: list[Placed] = []
+    for verdict, text in pieces:
+        start, end = max(0, at), min(at + len(text), len(block))
+        entry = verdict.entry
+        placed.append(Placed(entry_id=entry.id, name=entry.name, reason=verdict.reason, start=start, end=end))
+        at += len(text) + len(SEPARATOR)
+    return block, tuple(placed)
