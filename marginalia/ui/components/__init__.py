@@ -1,0 +1,32 @@
+"""The page's own parts: small vanilla JavaScript components, each with its script and style beside it.
+
+They hold no state that matters: a view tells them what to show with messages, and they tell it what a person did.
+"""
+
+from __future__ import annotations
+
+from marginalia.ui.components.base import Piece
+from marginalia.ui.components.pieces import (
+    Dialogs,
+    Figures,
+    Keys,
+    LoreList,
+    Masthead,
+    OutlineList,
+    PromptPaper,
+    StoryPaper,
+    TurnPanel,
+)
+
+__all__ = [
+    "Dialogs",
+    "Figures",
+    "Keys",
+    "LoreList",
+    "Masthead",
+    "OutlineList",
+    "Piece",
+    "PromptPaper",
+    "StoryPaper",
+    "TurnPanel",
+]

@@ -1,0 +1,62 @@
+"""What the components share: reading their files, and numbered messages in both directions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from panel.custom import JSComponent
+
+Said: TypeAlias = Mapping[str, Any]
+Handler: TypeAlias = Callable[[Said], "Awaitable[None] | None"]
+
+_HERE = Path(__file__).parent
+_log = logging.getLogger(__name__)
+
+
+def script(*names: str) -> str:
+    """The text of the scripts *names*, the helpers first; one module of its own per component."""
+    return "\n".join((_HERE / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", *names))
+
+
+def style(*names: str) -> list[str]:
+    """The style sheets *names*, the shared one first."""
+    return [(_HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("base", *names)]
+
+
+class Piece(JSComponent):
+    """A component that talks in messages.
+
+    ``tell`` sends one; it is numbered, so that the browser notices one that was lost and says ``ready`` to be told
+    everything again. ``hear`` says who answers what a person did.
+    """
+
+    __abstract = True
+
+    def __init__(self, **params: Any) -> None:  # noqa: ANN401 - the parameters of a subclass
+        super().__init__(**params)
+        self._number = 0
+        self._heard: dict[str, Handler] = {}
+
+    def hear(self, **handlers: Handler) -> None:
+        """Call ``handlers[what]`` when the browser says *what*; coroutines are awaited."""
+        self._heard.update(handlers)
+
+    def tell(self, kind: str, *, first: bool = False, **data: Any) -> None:  # noqa: ANN401 - JSON
+        """Send a message. ``first`` starts the numbering anew: it holds everything the browser needs."""
+        self._number += 1
+        self._send_msg({"type": kind, "n": self._number, "first": first, **data})
+
+    async def _handle_msg(self, data: Said) -> None:
+        """Answer what the browser said; what it should not have said is left alone."""
+        handler = self._heard.get(str(data.get("do")))
+        if handler is None:
+            if data.get("do") != "ready":
+                _log.debug("%s: nobody hears %r", type(self).__name__, data.get("do"))
+            return
+        answer = handler(data)
+        if isawaitable(answer):
+            await answer

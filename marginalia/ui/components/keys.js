@@ -1,0 +1,23 @@
+// Keys of the whole page. A single letter counts only while nobody types.
+export function render({ model }) {
+  const typing = (event) => event.composedPath().some((el) => el.tagName === "TEXTAREA" || el.tagName === "INPUT" || el.tagName === "SELECT" || el.isContentEditable)
+  const name = (event) => [(event.ctrlKey || event.metaKey) && "ctrl", event.altKey && "alt", event.key.length === 1 ? event.key.toLowerCase() : event.key].filter(Boolean).join("+")
+  const down = (event) => {
+    const key = name(event), what = model.keys[key]
+    if (!what || event.isComposing) return
+    if (typing(event) && !key.includes("+") && key !== "Escape") return
+    if (event.composedPath().some((el) => el.tagName === "DIALOG")) return
+    if (key !== "Escape") event.preventDefault()
+    say("key", { name: what })
+  }
+  // In the bubbling phase: an editor or a menu that uses Escape itself keeps it from getting here.
+  window.addEventListener("keydown", down)
+  const narrow = window.matchMedia("(max-width: 899px)")
+  const measure = () => say("width", { narrow: narrow.matches })
+  narrow.addEventListener("change", measure)
+  model.on("remove", () => { window.removeEventListener("keydown", down); narrow.removeEventListener("change", measure) })
+  const say = connect(model, {})
+  measure()
+  const dot = document.createElement("span"); dot.hidden = true
+  return dot
+}

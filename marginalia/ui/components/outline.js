@@ -1,0 +1,39 @@
+// A virtual list: only the rows in sight exist, and only their words are asked for.
+const ROW = 46
+
+export function render({ model }) {
+  const inner = h("div", { class: "inner", role: "presentation" })
+  const box = h("div", { class: "outline scroll", role: "listbox", tabIndex: 0, "aria-label": "Outline" }, inner)
+  const rows = new Map()
+  let total = 0, chosen = 0, asked = ""
+  const range = () => { const from = Math.max(0, Math.floor(box.scrollTop / ROW) - 4); return [from, Math.min(total, from + Math.ceil((box.clientHeight || 600) / ROW) + 8)] }
+  function draw() {
+    const [from, to] = range(), out = []
+    inner.style.height = total * ROW + "px"
+    for (let at = from; at < to; at++) {
+      const row = rows.get(at)
+      const el = h("div", { class: "row" + (at + 1 === chosen ? " chosen" : "") + (row?.partial ? " partial" : ""), role: "option", id: `row-${at}`, "aria-selected": String(at + 1 === chosen), onclick: () => choose(at + 1) },
+        h("span", { class: "n figure" }, at + 1),
+        h("span", { class: "words" }, row?.words ?? "…"),
+        h("span", { class: "meta figure" }, row?.of > 1 ? `${row.at}/${row.of}` : ""))
+      el.style.top = at * ROW + "px"; out.push(el)
+    }
+    inner.replaceChildren(...(total ? out : [h("p", { class: "none quiet" }, "The parts of the story will stand here.")]))
+    const wants = `${from}-${to}`
+    if (total && wants !== asked && Array.from({ length: to - from }, (_, i) => from + i).some((at) => !rows.has(at))) { asked = wants; say("rows", { from, to }) }
+  }
+  const choose = (number) => { chosen = number; draw(); box.setAttribute("aria-activedescendant", `row-${number - 1}`); say("show", { number }) }
+  box.addEventListener("scroll", draw, { passive: true }); new ResizeObserver(draw).observe(box)
+  box.addEventListener("keydown", (event) => {
+    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, Home: 1, End: total }[event.key]
+    if (to === undefined) return
+    event.preventDefault(); choose(Math.max(1, Math.min(total, to)))
+    const y = (chosen - 1) * ROW
+    if (y < box.scrollTop) box.scrollTop = y; else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight
+  })
+  const say = connect(model, {
+    outline: (message) => { const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60; total = message.total; asked = ""; rows.clear(); if (chosen > total) chosen = 0; draw(); if (atEnd) box.scrollTop = box.scrollHeight },
+    rows: (message) => { message.rows.forEach((row, at) => rows.set(message.from + at, row)); asked = ""; draw() },
+  })
+  return box
+}

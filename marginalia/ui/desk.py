@@ -1,0 +1,276 @@
+"""The desk: what one session has open, and what it does. Views show it and ask it; they know nothing of each other."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from marginalia.errors import NotFound
+from marginalia.models import TurnInput
+from marginalia.prompt.budget import ContextTooSmall
+from marginalia.ui.troubles import QUIET, Notice, notice_of
+from marginalia.ui.work import Errands, Newest, aside
+from marginalia.values import Book, NewPart, PartId, ProtocolId, ProviderId, Regenerate, Request, Swipe, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from marginalia.pipeline.run import Run
+    from marginalia.prompt.budget import Budget
+    from marginalia.prompt.segments import Prompt
+    from marginalia.story.tree import StoryTree
+    from marginalia.studio import Studio
+
+#: How often a page is told about text that streams in.
+UPDATES_PER_SECOND = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The story as it is now, without its texts: the tree, and the parts of the branch that is read, oldest first."""
+
+    tree: StoryTree
+    branch: tuple[PartId, ...] = ()
+
+    @property
+    def leaf(self) -> PartId | None:
+        """The last part of the branch."""
+        return self.branch[-1] if self.branch else None
+
+    def versions(self, part: PartId) -> tuple[int, int]:
+        """Which of its siblings a part is, counted from 1, and how many there are."""
+        siblings = self.tree.siblings(part)
+        return siblings.index(part) + 1, len(siblings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """What can be chosen for a book: pairs of id and name."""
+
+    books: tuple[tuple[int, str], ...] = ()
+    providers: tuple[tuple[int, str], ...] = ()
+    protocols: tuple[tuple[int, str], ...] = ()
+    lorebooks: tuple[tuple[int, str], ...] = ()
+
+
+class Desk(param.Parameterized):
+    """What a session works on. ``open`` starts it, ``close`` ends its tasks; the run goes on, it belongs to the studio."""
+
+    book: param.ClassSelector[Book | None] = param.ClassSelector(class_=Book, default=None, doc="The open book.")
+    turn: param.ClassSelector[TurnInput] = param.ClassSelector(class_=TurnInput, doc="What is typed.")
+    shape = param.Parameter(default=None, doc="The story as it is now: a Shape.")
+    library = param.Parameter(default=None, doc="What can be chosen: a Library.")
+    prompt = param.Parameter(default=None, doc="What would be sent now: a Prompt.")
+    budget = param.Parameter(default=None, doc="What it costs, also when it does not fit: a Budget.")
+    unsendable = param.String(default="", doc="Why nothing can be sent now; empty when it can.")
+    run = param.Parameter(default=None, doc="What is being written, or was last: a Run.")
+    running = param.Boolean(default=False, doc="Whether something is being written.")
+    beat = param.Integer(default=0, doc="Grows while text streams in, a few times a second.")
+    trouble = param.ClassSelector(class_=Notice, default=QUIET, doc="What went wrong.")
+    tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
+    show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
+    narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
+
+    def __init__(self, studio: Studio, **params: Any) -> None:  # noqa: ANN401 - its parameters
+        params.setdefault("turn", TurnInput())
+        super().__init__(**params)  # type: ignore[no-untyped-call]
+        self.studio = studio
+        self.errands = Errands(self.report)
+        self._preview = Newest(self._build_prompt)
+        self._watching: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    # Opening and closing.
+
+    async def open(self, book: int | None = None) -> None:
+        """Open a book (the one changed last, if none is named) and keep up with it."""
+        self.errands.start(self._preview.serve())
+        await self.refresh_library()
+        await self.open_book(book)
+
+    async def open_book(self, book: int | None) -> None:
+        """Go to another book. An id that does not exist (it may come from an address) opens the newest one."""
+        opened = await aside(self._find_book, book)
+        for task in (self._watching, self._following):
+            if task is not None:
+                task.cancel()
+        self.param.update(book=opened, run=None, running=False, prompt=None, budget=None, trouble=QUIET)
+        if opened is None:
+            return
+        await self.refresh()
+        self._watching = self.errands.start(self._watch(opened.id))
+
+    def close(self) -> None:
+        """End what this session does; never what the studio writes."""
+        self.errands.close()
+
+    def _find_book(self, book: int | None) -> Book | None:
+        books = self.studio.books
+        if book is not None:
+            try:
+                return books.get(book)
+            except NotFound:
+                pass
+        return max(books.all(), key=lambda each: each.updated, default=None)
+
+    # Keeping up.
+
+    async def _watch(self, book: int) -> None:
+        version = 0
+        while True:
+            run = self.studio.running(book)
+            if run is not None and (run is not self.run or not self.running):
+                self._following = self.errands.start(self._follow(run))
+            version = await self.studio.changed(book, version)
+            await self.refresh()
+
+    async def _follow(self, run: Run) -> None:
+        self.param.update(run=run, running=True, trouble=QUIET)
+        seen = 0
+        try:
+            while not run.ended:
+                self.beat += 1
+                seen = await run.changed(seen)
+                await asyncio.sleep(1 / UPDATES_PER_SECOND)
+            await self.refresh()
+        finally:
+            self.running = False
+        if run.error is not None:
+            self.report(run.error)
+
+    async def refresh(self) -> None:
+        """Read the open book again; the prompt is only built anew when something of it changed."""
+        if self.book is None:
+            return
+        try:
+            book, shape = await aside(self._read, self.book.id)
+        except NotFound:
+            await self.refresh_library()
+            await self.open_book(None)
+            return
+        self.param.update(book=book, shape=shape)
+        self.ask_for_prompt()
+
+    def _read(self, book: int) -> tuple[Book, Shape]:
+        found = self.studio.books.get(book)
+        tree = self.studio.story.tree(found)
+        leaf = found.active_leaf if found.active_leaf in tree else None
+        return found, Shape(tree=tree, branch=tree.branch(leaf))
+
+    async def refresh_library(self) -> None:
+        """Read again what can be chosen."""
+        self.library = await aside(self._read_library)
+
+    def _read_library(self) -> Library:
+        studio = self.studio
+        return Library(
+            books=tuple((each.id, each.name) for each in studio.books.all()),
+            providers=tuple((each.id, each.name) for each in studio.providers.all()),
+            protocols=tuple((each.id, each.name) for each in studio.protocols.all()),
+            lorebooks=tuple((each.id, each.name) for each in studio.lorebooks.all()),
+        )
+
+    # The prompt that would be sent now.
+
+    def typed(self, fields: dict[str, str]) -> None:
+        """Take what was typed; budget and lore follow."""
+        known = {name: str(text) for name, text in fields.items() if name in Turn.__slots__}
+        self.turn.param.update(**known)
+        self.ask_for_prompt()
+
+    def ask_for_prompt(self) -> None:
+        """Build the prompt anew; while one is built, any number of wishes make one more."""
+        self._preview.ask()
+
+    async def _build_prompt(self) -> None:
+        book = self.book
+        if book is None:
+            return
+        prompt: Prompt | None = None
+        budget: Budget | None = None
+        why = ""
+        try:
+            prompt = await self.studio.preview(book.id, self.turn.freeze(), request=NewPart())
+            budget = prompt.budget
+        except ContextTooSmall as error:
+            budget, why = error.budget, notice_of(error).text
+        except Exception as error:  # noqa: BLE001 - whatever an extension does, the page goes on
+            why = notice_of(error).text
+        if self.book is not None and self.book.id == book.id:
+            self.param.update(prompt=prompt or self.prompt, budget=budget or self.budget, unsendable=why)
+
+    # What people do.
+
+    async def generate(self, request: Request | None = None) -> None:
+        """Write; the studio owns the run, this page only follows it."""
+        book = self.book
+        if book is None or self.running:
+            return
+        self.trouble = QUIET
+        await self.attempt(self._generate(book, request or NewPart()))
+
+    async def _generate(self, book: Book, request: Request) -> None:
+        turn = self.turn.freeze()
+        if not isinstance(request, NewPart):
+            turn = (await aside(self.studio.story.part, request.part)).turn
+        run = self.studio.generate(book.id, turn, request=request)
+        if run is not self.run:
+            self._following = self.errands.start(self._follow(run))
+
+    async def regenerate(self, part: PartId) -> None:
+        """Write a part again, in its place; the old text stays as a revision."""
+        await self.generate(Regenerate(part))
+
+    async def swipe(self, part: PartId) -> None:
+        """Write another version beside a part."""
+        await self.generate(Swipe(part))
+
+    def stop(self) -> None:
+        """End the run; what has come is kept."""
+        if self.run is not None and self.running:
+            self.run.stop()
+
+    def answer(self, *, yes: bool) -> None:
+        """Answer what the run asks."""
+        if self.run is not None:
+            self.run.answer(yes)
+
+    async def step(self, part: PartId, by: int) -> None:
+        """Go to another version of a part, and on to the end of its line."""
+        shape: Shape = self.shape
+        siblings = shape.tree.siblings(part)
+        at = siblings.index(part) + by
+        if 0 <= at < len(siblings):
+            await self.attempt(aside(self.studio.story.go_to, siblings[at]))
+            await self.refresh()
+
+    async def choose(self, *, provider: int | None = None, protocol: int | None = None) -> None:
+        """Have the book written by another model, or asked in another way."""
+        if self.book is None:
+            return
+        changed = self.book
+        if provider is not None:
+            changed = replace(changed, provider_id=ProviderId(provider))
+        if protocol is not None:
+            changed = replace(changed, protocol_id=ProtocolId(protocol))
+        await self.attempt(aside(self.studio.books.save, changed))
+        self.trouble = QUIET
+        await self.refresh()
+
+    # When something fails.
+
+    def report(self, error: Exception) -> None:
+        """Say what went wrong where the eye is."""
+        self.trouble = notice_of(error)
+
+    async def attempt(self, action: Coroutine[Any, Any, Any]) -> bool:
+        """Do something that may fail; whether it worked."""
+        try:
+            await action
+        except Exception as error:  # noqa: BLE001 - the border between a click and the page
+            self.report(error)
+            return False
+        return True

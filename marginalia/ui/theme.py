@@ -1,0 +1,79 @@
+"""Colour and type of the app: a quiet book. Every component takes its colours from here, through the theme's variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SANS = '"Inter", system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
+
+_LIGHT: dict[str, Any] = {
+    "primary": {"main": "#8a3b2e", "contrastText": "#fffaf4"},
+    "error": {"main": "#a3261b"},
+    "success": {"main": "#4d7a4c"},
+    "background": {"default": "#f5f0e7", "paper": "#fbf8f2"},
+    "text": {"primary": "#2a2521", "secondary": "#6b6158"},
+    "divider": "rgba(60, 45, 30, 0.15)",
+}
+_DARK: dict[str, Any] = {
+    "primary": {"main": "#dd9a80", "contrastText": "#2a1d17"},
+    "error": {"main": "#ee8f80"},
+    "success": {"main": "#8fb98a"},
+    "background": {"default": "#1f1c19", "paper": "#26231f"},
+    "text": {"primary": "#e4dccf", "secondary": "#a99f92"},
+    "divider": "rgba(235, 220, 200, 0.14)",
+}
+_FRAME: dict[str, Any] = {
+    "typography": {"fontFamily": _SANS, "fontSize": 13},
+    "shape": {"borderRadius": 8},
+    # Below 900 pixels the sides become drawers: the page asks for the breakpoint "sm".
+    "breakpoints": {"values": {"xs": 0, "sm": 900, "md": 1100, "lg": 1300, "xl": 1600}},
+}
+
+THEME: dict[str, Any] = {
+    "light": {"palette": _LIGHT, **_FRAME},
+    "dark": {"palette": _DARK, **_FRAME},
+}
+
+_HAIRLINE = "1px solid var(--mui-palette-divider)"
+
+#: The page's own rules: a flat head, sides that are part of the paper, the inspector as a sheet below 500 pixels.
+PAGE_SX: dict[str, Any] = {
+    "& .header": {
+        "backgroundColor": "var(--mui-palette-background-paper)",
+        "backgroundImage": "none",
+        "color": "var(--mui-palette-text-primary)",
+        "boxShadow": "none",
+        "borderBottom": _HAIRLINE,
+    },
+    "& .header .title": {
+        "color": "var(--mui-palette-text-secondary)",
+        "fontFamily": 'Charter, "Iowan Old Style", Georgia, "Liberation Serif", serif',
+        "fontStyle": "italic",
+        "fontSize": "17px",
+        "fontWeight": 400,
+        "marginRight": "14px",
+    },
+    "& .MuiToolbar-root": {"minHeight": "52px !important"},
+    "& .sidebar, & .contextbar": {
+        "backgroundColor": "var(--mui-palette-background-default)",
+        "backgroundImage": "none",
+        "border": "0 !important",
+    },
+}
+
+#: Kinds of a budget's shares, with colours that read on light and on dark paper.
+SHARE_COLOURS: dict[str, str] = {
+    "jailbreak": "#8a5a3c",
+    "system": "#7a7269",
+    "lore": "#b98a2f",
+    "summaries": "#7d6a9c",
+    "story": "#4f7f8c",
+    "placeholders": "#86a5ac",
+    "inserts": "#4c8a76",
+    "user_lore": "#d0a95a",
+    "request": "#a9503f",
+    "margin": "#a89f94",
+    "safety": "#bdb5aa",
+    "response": "#6d8f5e",
+    "free": "rgba(128, 118, 106, 0.18)",
+}

@@ -1,0 +1,62 @@
+"""Background work of one session: tasks that end with it, one job at a time with the newest wish, blocking calls aside."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+async def aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of *function*, called on a thread, so that the event loop of all sessions goes on meanwhile."""
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+class Errands:
+    """The tasks of a session. What one of them raises is reported, never lost; ``close`` ends them all."""
+
+    def __init__(self, report: Callable[[Exception], None]) -> None:
+        self._report = report
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, errand: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run *errand* until it is done or the session ends."""
+        task = asyncio.get_running_loop().create_task(self._carry_out(errand))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def close(self) -> None:
+        """End everything that runs; may be called from outside the loop."""
+        for task in tuple(self._tasks):
+            task.get_loop().call_soon_threadsafe(task.cancel)
+
+    async def _carry_out(self, errand: Coroutine[Any, Any, None]) -> None:
+        try:
+            await errand
+        except Exception as error:  # noqa: BLE001 - the border of a session: reported, the page goes on
+            self._report(error)
+
+
+class Newest:
+    """Does one job again and again: never two at once, and however often it was asked for meanwhile, once more."""
+
+    def __init__(self, job: Callable[[], Awaitable[None]]) -> None:
+        self._job = job
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Have the job done with what is known now; from the session's loop."""
+        self._asked.set()
+
+    async def serve(self) -> None:
+        """Do what is asked for, until cancelled."""
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            await self._job()
