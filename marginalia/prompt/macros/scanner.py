@@ -1,0 +1,160 @@
+"""From a template's text to its tags: pairs the braces, in one pass, and decides nothing else.
+
+Braces without a partner are text, so a scan fails on nothing but nesting without end. A comment, an escape or a marker in
+a *value* never comes here: only the template's own text is scanned.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from marginalia.prompt.macros.problems import MAX_DEPTH, mistake
+
+_TOKEN = re.compile(
+    r"""
+    (?P<backslash> \\\\ (?=\{\{) )
+  | (?P<kept>      \\ \{\{ )
+  | (?P<brace>     \\ [{}] )
+  | (?P<comment>   \{\{!-- )
+  | (?P<hidden>    \{\{ \s* // \s* \}\} )
+  | (?P<plain>     (?<!\{) \{\{\{ \s* [\w@./-]+ \s* \}\}\} )
+  | (?P<open>      \{\{ (?!\{) )
+  | (?P<close>     \}\} )
+  | (?P<marker>    < (?ai:USER|BOT|CHAR|GROUP|CHARIFNOTGROUP) > )
+    """,
+    re.VERBOSE,
+)
+_SHOWN_AGAIN = re.compile(r"\{\{\s*///\s*\}\}")
+_SPECIAL = re.compile(r"\{\{|\\[{}]|<(?ai:[UBCG])")
+
+
+@dataclass(slots=True, eq=False)
+class Tag:
+    """``{{`` … ``}}`` at ``source[start:end]``: the texts and tags inside. ``kept`` ones are printed, not run."""
+
+    start: int
+    end: int = 0
+    pieces: list[Piece] = field(default_factory=list["Piece"])
+    height: int = 0
+    kept: bool = False
+    plain: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Marker:
+    """An old-style name such as ``<USER>``."""
+
+    name: str
+    start: int
+
+
+Piece: TypeAlias = "str | Tag | Marker"
+
+
+def is_plain(source: str) -> bool:
+    """Whether *source* holds nothing that a scan could find, so that it is its own output."""
+    return _SPECIAL.search(source) is None
+
+
+def scan(source: str) -> list[Piece]:
+    """The texts, tags and markers of *source*, in order; adjoining texts are one.
+
+    Raises:
+        Mistake: tags stand inside each other more than 60 deep.
+    """
+    return _Scanner(source).run()
+
+
+class _Scanner:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.pieces: list[Piece] = []
+        self.open: list[tuple[Tag, list[Piece]]] = []
+        self.without_end: set[str] = set()
+
+    def run(self) -> list[Piece]:
+        source, at, search = self.source, 0, _TOKEN.search
+        while match := search(source, at):
+            if match.start() > at:
+                self._text(source[at : match.start()])
+            at = self._token(str(match.lastgroup), match.group(), match.start(), match.end())
+        self._text(source[at:])
+        return self._rest()
+
+    def _token(self, kind: str, text: str, start: int, end: int) -> int:
+        match kind:
+            case "open":
+                self._open(Tag(start))
+            case "close":
+                self._close(end)
+            case "backslash" | "brace":
+                self._text(text[-1])
+            case "kept":
+                self._open(Tag(start, kept=True))
+            case "plain":
+                self.pieces.append(Tag(start, end, [text[3:-3].strip()], height=1, plain=True))
+            case "marker":
+                self.pieces.append(Marker(text[1:-1].lower(), start))
+            case _:
+                return self._comment(kind, start, end)
+        return end
+
+    def _comment(self, kind: str, start: int, end: int) -> int:
+        """The end of a comment; without one, ``{{//}}`` is an empty comment and ``{{!--`` the start of a tag."""
+        if kind not in self.without_end:
+            if kind == "comment":
+                found = self.source.find("--}}", end)
+                found = found + 4 if found >= 0 else -1
+            else:
+                match = _SHOWN_AGAIN.search(self.source, end)
+                found = match.end() if match else -1
+            if found >= 0:
+                return found
+            self.without_end.add(kind)
+        if kind == "comment":
+            self._open(Tag(start))
+            return start + 2
+        return end
+
+    def _text(self, text: str) -> None:
+        pieces = self.pieces
+        if not text:
+            return
+        if pieces and isinstance(pieces[-1], str):
+            pieces[-1] += text
+        else:
+            pieces.append(text)
+
+    def _open(self, tag: Tag) -> None:
+        self.open.append((tag, self.pieces))
+        self.pieces = []
+
+    def _close(self, end: int) -> None:
+        if not self.open:
+            self._text("}}")
+            return
+        tag, outer = self.open.pop()
+        tag.pieces, tag.end = self.pieces, end
+        tag.height = 1 + max((piece.height for piece in tag.pieces if isinstance(piece, Tag)), default=0)
+        if tag.height > MAX_DEPTH:
+            raise mistake(self.source, tag.start, f"Tags stand inside each other more than {MAX_DEPTH} deep here.")
+        self.pieces = outer
+        outer.append(tag)
+
+    def _rest(self) -> list[Piece]:
+        """Openers without a partner become text again; from the outside in, so that this stays linear."""
+        if not self.open:
+            return self.pieces
+        levels = [*(pieces for _, pieces in self.open), self.pieces]
+        self.pieces = []
+        for level in levels:
+            if level is not levels[0]:
+                self._text("{{")
+            for piece in level:
+                if isinstance(piece, str):
+                    self._text(piece)
+                else:
+                    self.pieces.append(piece)
+        return self.pieces

@@ -1,0 +1,115 @@
+"""Rendering and checking templates: prompts, lore and summaries.
+
+Two syntaxes, stored with each text and never guessed: ``macros`` and ``jinja``. Nothing is escaped, and a value is never
+evaluated as a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from marginalia.errors import TemplateError
+from marginalia.prompt.context import Rendered, TemplateContext
+from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.evaluator import Run
+from marginalia.prompt.macros.parser import parse
+from marginalia.prompt.macros.problems import Mistake
+from marginalia.prompt.macros.scanner import is_plain
+from marginalia.prompt.macros.survey import Survey, survey
+from marginalia.prompt.macros.table import MacroTable
+from marginalia.prompt.macros.tree import Nodes
+from marginalia.prompt.macros.values import FACTS, Value
+from marginalia.values import NOTHING, Syntax
+
+TemplateKind: TypeAlias = Literal["user_prompt", "master_template", "lore", "summary_prompt", "meta_summary_prompt"]
+
+_KEPT = 4096
+_LONGEST_KEPT = 100_000
+
+_OWN: Mapping[TemplateKind, tuple[str, ...]] = {
+    "user_prompt": (),
+    "master_template": ("backgroundLore", "summaries"),
+    "lore": ("backgroundLore", "summaries"),
+    "summary_prompt": ("text", "backgroundLore", "summaries"),
+    "meta_summary_prompt": ("summaryBlocks", "backgroundLore"),
+}
+
+
+def render(
+    source: str | None,
+    *,
+    context: TemplateContext,
+    data: Mapping[str, Value] = NOTHING,
+    place: str = "",
+    syntax: Syntax = "macros",
+    macros: MacroTable = MACROS,
+) -> Rendered:
+    """The text of a template.
+
+    Args:
+        source: the template; None is the empty text.
+        context: what every template of the turn sees, and the variables that it may change.
+        data: values of this template alone. They win over the context; None asks the context for the same name.
+        place: names the template, so that ``{{pick}}`` chooses the same in every render of it.
+        syntax: the language the template is written in.
+        macros: the macros it may call.
+
+    Raises:
+        TemplateError: the template does not compile, or went over its budget of steps, output or depth.
+    """
+    if not source:
+        return Rendered(text="")
+    nodes = _compiled(source, macros)
+    if nodes is None:
+        return Rendered(text=source)
+    return Run(source, context, data, place or source).rendered(nodes)
+
+
+def _compiled(source: str, macros: MacroTable) -> Nodes | None:
+    """The tree of *source*, or None when it is plain text."""
+    if len(source) > _LONGEST_KEPT:
+        return None if is_plain(source) else parse(source, macros)
+    return _cached(source, macros)
+
+
+@lru_cache(maxsize=_KEPT)
+def _cached(source: str, macros: MacroTable) -> Nodes | None:
+    return None if is_plain(source) else parse(source, macros)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What can be said about a template without rendering it.
+
+    ``line`` and ``column`` count from 1 and are 0 when the template is valid. ``unknown`` are the names that nobody
+    knows in this kind of template, each once, in order of appearance.
+    """
+
+    valid: bool
+    message: str = ""
+    line: int = 0
+    column: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+def known_names(kind: TemplateKind) -> tuple[str, ...]:
+    """The variables that a template of that kind may print, besides macros."""
+    return (*_OWN[kind], *FACTS)
+
+
+def check(
+    source: str | None, *, kind: TemplateKind, syntax: Syntax = "macros", macros: MacroTable = MACROS
+) -> Check:
+    """Whether a template compiles, and which of its names nobody knows. Nothing is rendered."""
+    try:
+        nodes = _compiled(source or "", macros) or ()
+    except Mistake as problem:
+        return Check(valid=False, message=str(problem), line=problem.line, column=problem.column)
+    except TemplateError as problem:
+        return Check(valid=False, message=str(problem), line=1, column=1)
+    found: Survey = survey(nodes)
+    known = frozenset(known_names(kind))
+    return Check(valid=True, unknown=tuple(name for name in found.names if name not in known))
