@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import replace
 
 import marginalia as mg
-from marginalia.testing import ScriptedServer, WordTokenizer
+from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 from tests.conformance import vocabulary
 from tests.conformance.cases import Case, Json
 from tests.conformance.world import TickingClock, World
-
-_STEPS = {
-    "PREPARE_GENERATION": "PREPARE_GENERATION",
-    "PREPARE_CONSTANTS": "PREPARE_CONSTANTS",
-    "PROCESS_LOREBOOK": "PROCESS_LOREBOOK",
-    "PREPARE_CONTENT": "PREPARE_CONTENT",
-    "PREPARE_PAYLOAD": "PREPARE_PAYLOAD",
-    "GENERATE_NEW_MESSAGE": "GENERATE_NEW_MESSAGE",
-    "INFERENCE": "INFERENCE",
-    "CLEANUP": "CLEANUP",
-}
 
 
 @asynccontextmanager
@@ -45,12 +34,15 @@ async def _furnish(world: World) -> None:
     if given.get("user_settings"):
         world.studio.settings.set_default_prompts(vocabulary.prompts(given["user_settings"]))
     _lorebooks(world, given.get("lorebooks") or [])
+    shelf = world.studio.lorebooks
+    entries = [entry for lorebook in world.lorebooks.values() for entry in shelf.entries(lorebook)]
+    world.made["entries as given"] = {entry.id: entry for entry in entries}
     if given.get("book") or provider or protocol:
         _books(world, given, provider, protocol)
     _parts(world, given.get("parts") or [])
     await _summaries(world, given.get("summaries") or [])
     for step in given.get("pipeline_without") or []:
-        world.studio.remove_step(getattr(mg.steps, _STEPS[step]))
+        world.studio.remove_step(getattr(mg.steps, step))
 
 
 def _provider(world: World, raw: Json | None) -> mg.Provider | None:
@@ -80,7 +72,10 @@ def _protocol(world: World, raw: Json | None) -> mg.Protocol | None:
         name=raw.get("name") or "Plain",
         max_tokens=raw.get("max_tokens"),
         reply_tokens=raw.get("reply_tokens"),
-        **{name: _setting(raw.get(name)) for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")},
+        **{
+            name: _setting(raw.get(name))
+            for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+        },
     )
 
 
@@ -91,21 +86,19 @@ def _setting(raw: Json | None) -> float | None:
 def _lorebooks(world: World, raw: Sequence[Json]) -> None:
     shelf = world.studio.lorebooks
     for each in raw:
-        made = shelf.create(name=each["name"], enabled=each.get("enabled", True), tags=tuple(each.get("tags") or ()))
+        made = shelf.create(
+            name=each["name"], enabled=each.get("enabled", True), tags=tuple(each.get("tags") or ())
+        )
         world.lorebooks[each["name"]] = made.id
     for each in raw:
         below = tuple(world.lorebooks[name] for name in each.get("subbooks") or ())
         if below:
-            shelf.save(_with(shelf.get(world.lorebooks[each["name"]]), subbooks=below))
+            shelf.save(replace(shelf.get(world.lorebooks[each["name"]]), subbooks=below))
     entries = [(entry, each["name"]) for each in raw for entry in each.get("entries") or ()]
     for entry, name in sorted(entries, key=lambda pair: pair[0].get("created") or 0):
         made_entry = shelf.add_entry(world.lorebooks[name], **vocabulary.entry_fields(entry))
         if entry.get("deleted"):
             shelf.delete_entry(made_entry)
-
-
-def _with(record: Any, **changes: Any) -> Any:  # noqa: ANN401 - any record
-    return type(record)(**{name: changes.get(name, getattr(record, name)) for name in record.__slots__})
 
 
 def _books(world: World, given: Json, provider: mg.Provider | None, protocol: mg.Protocol | None) -> None:
@@ -126,7 +119,7 @@ def _books(world: World, given: Json, provider: mg.Provider | None, protocol: mg
         world.books[other["name"]] = world.studio.books.create(name=other["name"], **common).id
     for each in given.get("lorebooks") or ():
         if each.get("deleted"):
-            world.studio.lorebooks.delete(world.lorebooks[each["name"]])
+            world.studio.lorebooks.delete(world.lorebooks.pop(each["name"]))
 
 
 def _parts(world: World, raw: Sequence[Json]) -> None:
@@ -146,7 +139,7 @@ def _parts(world: World, raw: Sequence[Json]) -> None:
 
 async def _summaries(world: World, raw: Sequence[Json]) -> None:
     for each in raw:
-        world.server.answer(each["text"])
+        world.server.script(Stream(each["text"]))
         if each.get("meta"):
             await world.studio.summaries.merge(world.book, world.part(each["from"]), world.part(each["to"]))
         else:

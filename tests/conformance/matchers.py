@@ -164,7 +164,9 @@ def _matches_with_gaps(expected: Sequence[Any], actual: Sequence[Any], around: S
     first, rest = expected[0], expected[1:]
     optional = isinstance(first, Mapping) and "$optional" in first
     wanted = first["$optional"] if optional else first
-    taken = bool(actual) and matches(wanted, actual[0], around) and _matches_with_gaps(rest, actual[1:], around)
+    taken = (
+        bool(actual) and matches(wanted, actual[0], around) and _matches_with_gaps(rest, actual[1:], around)
+    )
     return taken or (optional and _matches_with_gaps(rest, actual, around))
 
 
@@ -241,7 +243,10 @@ def _as_set(wanted: Sequence[Any], actual: Any, around: Surroundings) -> bool:  
 
 def _contains_ids(labels: Sequence[str], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
     return all(
-        any(re.search(rf"(?<!\w){re.escape(spelling)}(?!\w)", str(actual)) for spelling in around.ids_of(label))
+        any(
+            re.search(rf"(?<!\w){re.escape(spelling)}(?!\w)", str(actual))
+            for spelling in around.ids_of(label)
+        )
         for label in labels
     )
 
@@ -258,7 +263,11 @@ def _non_overlapping(number: int, actual: Any, _: Surroundings) -> bool:  # noqa
 
 
 def _category(category: str, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
-    return isinstance(actual, Failure) and actual.category == category and str(actual).startswith(actual.category_text)
+    return (
+        isinstance(actual, Failure)
+        and actual.category == category
+        and str(actual).startswith(actual.category_text)
+    )
 
 
 def _category_text_only(wanted: bool, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401, FBT001 - a matcher's argument
@@ -285,7 +294,9 @@ _MATCHERS: Mapping[str, Callable[[Any, Any, Surroundings], bool]] = {
     "$not_blank": _is(lambda actual: isinstance(actual, str | Failure) and bool(str(actual).strip())),
     "$contains": _contains,
     "$notContains": _contains_none,
-    "$startsWith": lambda start, actual, _: isinstance(actual, str | Failure) and str(actual).startswith(start),
+    "$startsWith": lambda start, actual, _: (
+        isinstance(actual, str | Failure) and str(actual).startswith(start)
+    ),
     "$endsWith": lambda end, actual, _: isinstance(actual, str | Failure) and str(actual).endswith(end),
     "$count": _count,
     "$gt": _compare(lambda actual, bound: actual > bound),
@@ -322,5 +333,9 @@ def _content(value: Any) -> Any:  # noqa: ANN401 - any JSON
         inner = value.get("content", value)
         if inner is not value:
             return _content(inner)
-        return {name: _content(each) for name, each in value.items() if name not in {"id", "uid", "uuid", "created"}}
+        return {
+            name: _content(each)
+            for name, each in value.items()
+            if name not in {"id", "uid", "uuid", "created"}
+        }
     return [_content(each) for each in value] if _listlike(value) else value

@@ -144,7 +144,9 @@ class Callbacks(mg.GenerationListener):
         """Answer as the case says; ``never`` waits for ever."""
         self.questions.append(text)
         answer = self._op.get("answer") or {}
-        value, after = (answer, None) if isinstance(answer, str) else (answer.get("value"), answer.get("after"))
+        value, after = (
+            (answer, None) if isinstance(answer, str) else (answer.get("value"), answer.get("after"))
+        )
         self._heard("askQuestion")
         if after == "cancel":
             await self.stopped.wait()

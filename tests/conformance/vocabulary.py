@@ -42,7 +42,7 @@ _INSERTIONS = {
 }
 _INSERTION_NAMES = {insertion: name for name, insertion in _INSERTIONS.items()}
 
-_TURN_FIELDS = ("scene_setting", "pov_character", "present_characters", "instructions")
+TURN_FIELDS = ("scene_setting", "pov_character", "present_characters", "instructions")
 
 _PART_FIELDS = {
     "text": "text",
@@ -63,17 +63,25 @@ _PART_FIELDS = {
     "reasoning_end_time": "reasoning_end_time",
 }
 
-_PROMPT_FIELDS = ("master_template", "user_prompt", "pov", "tense", "style", "summary_prompt", "meta_summary_prompt")
+PROMPT_FIELDS = (
+    "master_template",
+    "user_prompt",
+    "pov",
+    "tense",
+    "style",
+    "summary_prompt",
+    "meta_summary_prompt",
+)
 
 
 def turn(raw: Json | None) -> mg.Turn:
     """The turn of an operation."""
-    return mg.Turn(**{name: (raw or {}).get(name) for name in _TURN_FIELDS})
+    return mg.Turn(**{name: (raw or {}).get(name) for name in TURN_FIELDS})
 
 
 def prompts(raw: Json | None, into: mg.Prompts | None = None) -> mg.Prompts:
     """The prompts among the fields of a book or of the user's settings."""
-    given = {name: raw[name] for name in _PROMPT_FIELDS if raw is not None and name in raw}
+    given = {name: raw[name] for name in PROMPT_FIELDS if raw is not None and name in raw}
     return replace(into or mg.Prompts(), **given)
 
 
@@ -100,7 +108,11 @@ def _filter(text: str | None, mode: str | None) -> mg.TextFilter | mg.RegexFilte
 def described_entry(entry: mg.Entry) -> dict[str, Any]:
     """An entry in the words of the cases."""
     regex = isinstance(entry.filter, mg.RegexFilter)
-    text = entry.filter.pattern if isinstance(entry.filter, mg.RegexFilter) else entry.filter and entry.filter.text
+    text = (
+        entry.filter.pattern
+        if isinstance(entry.filter, mg.RegexFilter)
+        else entry.filter and entry.filter.text
+    )
     return {
         "name": entry.name,
         "payload": entry.payload,
@@ -132,7 +144,7 @@ def stored_part(part: mg.Part, raw: Json, now: datetime) -> mg.Part:
     for name, field in _PART_FIELDS.items():
         if name in raw:
             changes[field] = _stored(name, raw[name], now)
-    given_turn = {name: raw[name] for name in _TURN_FIELDS if name in raw}
+    given_turn = {name: raw[name] for name in TURN_FIELDS if name in raw}
     return replace(part, turn=replace(part.turn, **given_turn), **changes)
 
 
@@ -149,7 +161,7 @@ def _stored(name: str, value: Any, now: datetime) -> Any:  # noqa: ANN401 - any 
 def described_part(part: mg.Part) -> dict[str, Any]:
     """A stored part in the words of the cases."""
     found: dict[str, Any] = {name: getattr(part, field) for name, field in _PART_FIELDS.items()}
-    found |= {name: getattr(part.turn, name) for name in _TURN_FIELDS}
+    found |= {name: getattr(part.turn, name) for name in TURN_FIELDS}
     found["images"] = list(part.images)
     first, ended = part.first_token_time, part.reasoning_end_time
     if first is not None and ended is not None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import marginalia as mg
 from marginalia.testing import ScriptedServer
-from tests.conformance.cases import Case
+from tests.conformance import vocabulary
+from tests.conformance.cases import Case, Json
 
 
 class NotBuiltYetError(Exception):
@@ -42,6 +43,7 @@ class World:
     records: dict[str, list[Any]] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
     kept: list[mg.Subscription] = field(default_factory=list)
+    background: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     @property
     def book(self) -> mg.Book:
@@ -80,3 +82,15 @@ class World:
     def recorded(self) -> Mapping[str, list[Any]]:
         """The records as they are now."""
         return {name: list(values) for name, values in self.records.items()}
+
+    def save_book(self, book_id: mg.BookId, fields: Json) -> mg.Book:
+        """Save a book with *fields* changed, as its settings dialog does."""
+        book = self.studio.books.get(book_id)
+        changes: dict[str, Any] = {name: fields[name] for name in ("name", "description") if name in fields}
+        if "tags" in fields:
+            changes["tags"] = tuple(fields["tags"])
+        if "lorebook" in fields:
+            changes["lorebook_id"] = fields["lorebook"] and self.lorebooks[fields["lorebook"]]
+        return self.studio.books.save(
+            replace(book, prompts=vocabulary.prompts(fields, book.prompts), **changes)
+        )

@@ -1,0 +1,58 @@
+"""``python -m tests.conformance CASES.json [--area A]... [--id I]... [-v]``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.conformance.cases import load
+from tests.conformance.runner import run
+from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the cases and print what failed; 1 when something did."""
+    options = _options(arguments)
+    logging.disable(logging.CRITICAL)
+    began = time.monotonic()
+    cases = load(options.cases, areas=options.area, ids=options.id)
+
+    def told(verdict: Verdict) -> None:
+        if verdict.problems or options.verbose:
+            print(_report(verdict), flush=True)  # noqa: T201 - this is a command
+
+    verdicts = run(cases, workers=options.workers, limit=options.limit, told=told)
+    failed = sum(1 for each in verdicts if not each.passed)
+    if options.verbose:
+        print(f"{time.monotonic() - began:.1f} s")  # noqa: T201 - this is a command
+    print(f"{len(verdicts) - failed} passed, {failed} failed")  # noqa: T201 - this is a command
+    return 1 if failed else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("cases", type=Path, help="a JSON file of cases")
+    parser.add_argument("--area", action="append", default=[], help="only this area; may be repeated")
+    parser.add_argument("--id", action="append", default=[], help="only this case; may be repeated")
+    parser.add_argument("--workers", type=int, default=8, help="how many cases run at once")
+    parser.add_argument("--limit", type=float, default=SECONDS_PER_CASE, help="seconds that a case may take")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name the cases that pass, too")
+    return parser.parse_args(arguments)
+
+
+def _report(verdict: Verdict) -> str:
+    case = verdict.case
+    head = f"{'ok  ' if verdict.passed else 'FAIL'} {case.id} ({case.level}) {case.title} [{verdict.seconds:.1f} s]"
+    return "\n".join([head, *(f"       {problem}" for problem in verdict.problems)])
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    # A case that hangs for ever holds threads that nobody can end; they must not hold up the exit.
+    os._exit(status)

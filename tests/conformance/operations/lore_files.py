@@ -1,0 +1,210 @@
+"""Importing and exporting lorebooks, and what an imported filter calls."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import marginalia as mg
+from tests.conformance import observing, vocabulary
+from tests.conformance.cases import Json
+from tests.conformance.matchers import MISSING
+from tests.conformance.observing import Observers
+from tests.conformance.recorder import failure
+from tests.conformance.world import NotBuiltYetError, World
+
+
+async def import_world_info(world: World, op: Json) -> Observers:
+    """Import a world-info file."""
+    raw = op["raw"] if "raw" in op else json.dumps(op["json"], ensure_ascii=False)
+    seen = _Import(world, world.studio)
+    seen.take(raw, op.get("file_name") or "upload.json")
+    if op.get("use_in_book") and seen.made:
+        world.lorebooks[seen.made[0].name] = seen.made[0].id
+        world.save_book(world.book.id, {"lorebook": seen.made[0].name})
+    expected = world.made.get("expected", {}).get("matches") or ()
+    matches = [await _called(world, seen.made[0], each) for each in expected] if seen.made else []
+    return seen.observers() | {"matches": lambda: matches}
+
+
+async def import_lorebook(world: World, op: Json) -> Observers:
+    """Import a lorebook in the product's own format."""
+    if op.get("edit"):
+        message = "a documented file format of lorebooks, to edit an export"
+        raise NotBuiltYetError(message)
+    studio = world.studio
+    if op.get("as_user"):
+        studio = studio.for_user(op["as_user"])
+    if op.get("on") == "fresh_installation":
+        studio = mg.Studio(":memory:", clock=world.clock)
+    seen = _Import(world, studio)
+    raw = op["raw"] if "raw" in op else world.made[f"export {op['from']}"]
+    seen.take(raw, "lorebook.json", format="marginalia")
+    if "as" in op and seen.made:
+        world.made[f"import {op['as']}"] = seen.made[0]
+    return seen.observers()
+
+
+class _Import:
+    """One import and what it created."""
+
+    def __init__(self, world: World, studio: mg.Studio) -> None:
+        self._world = world
+        self._studio = studio
+        self._before = {each.id: each for each in studio.lorebooks.all()}
+        self._error: Exception | None = None
+        self.made: Sequence[mg.Lorebook] = ()
+
+    def take(self, raw: str | bytes, file_name: str, **options: str) -> None:
+        """Import the file, under its own name."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / file_name
+            path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
+            try:
+                self.made = tuple(self._studio.lorebooks.import_file(path, **options).lorebooks)
+            except mg.FormatError as error:
+                self._error = error
+
+    def observers(self) -> dict[str, Callable[[], Any]]:
+        """What can be seen of the import."""
+        shelf = self._studio.lorebooks
+        created = [each for each in shelf.all() if each.id not in self._before]
+        changed = any(shelf.get(known) != record for known, record in self._before.items())
+        root = self.made[0] if self.made else None
+        entries = [vocabulary.described_entry(each) for each in shelf.entries(root)] if root else []
+        return {
+            "error": lambda: failure(str(self._error), self._error) if self._error else MISSING,
+            "lorebooks_created": lambda: len(created),
+            "lorebook": lambda: (
+                root and {"name": root.name, "enabled": root.enabled, "tags": list(root.tags)}
+            ),
+            "name": lambda: root and root.name,
+            "owner": lambda: root and root.owner,
+            "entries": lambda: entries,
+            "entries_in_creation_order": lambda: [each["name"] for each in entries],
+            "subbooks_of": lambda: {each.name: _names_below(shelf, each) for each in created},
+            "originals_changed": lambda: changed,
+            "uuid_differs_from_original": lambda: (
+                bool(root) and root.uid not in {b.uid for b in self._before.values()}
+            ),
+            "paths_same": lambda: _Paths(shelf, root),
+        }
+
+
+class _Paths:
+    """Pairs of ways down from the root that must lead to the same lorebook."""
+
+    def __init__(self, shelf: Any, root: mg.Lorebook | None) -> None:  # noqa: ANN401 - the studio's repository
+        self._shelf = shelf
+        self._root = root
+
+    def mismatches(self, expected: Sequence[Sequence[str]], _: Any, path: str) -> Any:  # noqa: ANN401
+        """One for every pair that leads to different lorebooks."""
+        for one, other in expected:
+            if self._follow(one) != self._follow(other):
+                yield f"{path}: {one!r} and {other!r} lead to different lorebooks"
+
+    def _follow(self, way: str) -> mg.LorebookId | None:
+        at = self._root
+        for name in filter(None, way.split("/")):
+            below = [self._shelf.get(each) for each in at.subbooks] if at else []
+            at = next((each for each in below if each.name == name), None)
+        return at and at.id
+
+
+def _names_below(shelf: Any, lorebook: mg.Lorebook) -> list[str]:  # noqa: ANN401 - the studio's repository
+    return [shelf.get(each).name for each in lorebook.subbooks]
+
+
+async def _called(world: World, lorebook: mg.Lorebook, expected: Json) -> dict[str, Any]:
+    """Whether the entry is active for a prompt, in the words of the expectation."""
+    studio = world.studio
+    provider = studio.providers.create(
+        name="Any", base_url=world.server.base_url, model="any", max_context=100_000
+    )
+    book = studio.books.create(
+        name="A book for trying keys",
+        provider=provider,
+        protocol=studio.protocols.create(name="Any"),
+        lorebook=lorebook,
+        prompts=mg.Prompts(user_prompt="{{instructions}}"),
+    )
+    prompt = await studio.preview(book, mg.Turn(instructions=expected["prompt"]))
+    wanted = expected.get("entry")
+    names = [each.entry.name for each in prompt.active_lore if wanted in (None, each.entry.name)]
+    return dict(expected) | {"active": bool(names)}
+
+
+async def export_lorebook(world: World, op: Json) -> Observers:
+    """Export a lorebook in the product's own format, and read it back on another installation."""
+    name = op.get("lorebook")
+    error: Exception | None = None
+    raw: Any = b""
+    lorebook = world.made[f"import {op['imported']}"] if "imported" in op else world.lorebooks.get(name, -1)
+    try:
+        raw = world.studio.lorebooks.export(lorebook, format="marginalia")
+    except mg.MarginaliaError as caught:
+        error = caught
+    if "as" in op:
+        world.made[f"export {op['as']}"] = raw
+    found: dict[str, Callable[[], Any]] = {"error": lambda: failure(str(error), error) if error else MISSING}
+    return found if error else found | await _described_export(world, raw)
+
+
+async def _described_export(world: World, raw: Any) -> dict[str, Callable[[], Any]]:  # noqa: ANN401 - text or bytes
+    other = mg.Studio(":memory:", clock=world.clock)
+    try:
+        seen = _Import(world, other)
+        seen.take(raw, "lorebook.json", format="marginalia")
+        shelf = other.lorebooks
+        books = list(_breadth_first(shelf, seen.made[0])) if seen.made else []
+        content = [
+            {
+                "name": each.name,
+                "enabled": each.enabled,
+                "tags": sorted(each.tags),
+                "subbooks": _names_below(shelf, each),
+                "entries": [vocabulary.described_entry(entry) for entry in shelf.entries(each)],
+            }
+            for each in books
+        ]
+    finally:
+        await other.aclose()
+    return {
+        "lorebooks": lambda: [each["name"] for each in content],
+        "root": lambda: content[0]["name"],
+        "subbooks_of": lambda: {each["name"]: each["subbooks"] for each in content},
+        "tags_of": lambda: {each["name"]: each["tags"] for each in content},
+        "enabled_of": lambda: {each["name"]: each["enabled"] for each in content},
+        "entries_of": lambda: {each["name"]: each["entries"] for each in content},
+        "content": lambda: content,
+    }
+
+
+def _breadth_first(shelf: Any, root: mg.Lorebook) -> Sequence[mg.Lorebook]:  # noqa: ANN401 - the studio's repository
+    found = [root]
+    for each in found:
+        known = {one.id for one in found}
+        found += [shelf.get(below) for below in each.subbooks if below not in known]
+    return found
+
+
+async def generate_with_filter(world: World, op: Json) -> Observers:
+    """One entry with a REGEX filter, and what every prompt makes of it."""
+    lorebook = world.studio.lorebooks.create(name="A filter")
+    world.studio.lorebooks.add_entry(lorebook, name="e", payload="text", filter=mg.RegexFilter(op["filter"]))
+    found = [await _called(world, lorebook, {"prompt": prompt}) for prompt in op["prompts"]]
+    return observing.state_observers(world) | {
+        "matches": lambda: found,
+        "active": lambda: [each["active"] for each in found],
+        "activated": lambda: [["e"] if each["active"] else [] for each in found],
+    }
+
+
+OPERATIONS = {
+    each.__name__: each
+    for each in (import_world_info, import_lorebook, export_lorebook, generate_with_filter)
+}

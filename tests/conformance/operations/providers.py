@@ -1,0 +1,58 @@
+"""Operations on the provider: its limits and the connection test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import marginalia as mg
+from marginalia.testing import Recorded, Status
+from tests.conformance import observing
+from tests.conformance.cases import Json
+from tests.conformance.matchers import MISSING
+from tests.conformance.observing import Observers
+from tests.conformance.recorder import failure
+from tests.conformance.scripts import script_answers
+from tests.conformance.world import NotBuiltYetError, World
+
+
+async def token_limits(world: World, _: Json) -> Observers:
+    """The limits of the book's next turn."""
+    limits = world.studio.limits(world.book)
+    return {
+        "context": lambda: limits.context,
+        "response": lambda: limits.response,
+        "prompt": lambda: limits.prompt,
+    }
+
+
+async def test_connection(world: World, op: Json) -> Observers:
+    """List the models, then ask for one token."""
+    models = op.get("models")
+    if isinstance(models, list):
+        world.server.models = tuple(models)
+    elif models is not None:
+        world.server.models = Status(models["status"], {"error": {"message": models.get("message", "")}})
+    requests: list[Recorded] = []
+    script_answers(world, op, requests)
+    probe = getattr(world.studio.models, "probe", None)
+    if probe is None:
+        message = "studio.models.probe"
+        raise NotBuiltYetError(message)
+    found: Any = None
+    error: Exception | None = None
+    try:
+        found = await probe(world.studio.providers.get(world.book.provider_id))
+    except mg.ModelError as caught:
+        error = caught
+    error = error or getattr(found, "error", None)
+    last = requests[-1] if requests else None
+    return {
+        "models": lambda: list(found.models) if found is not None else None,
+        "requests": lambda: len(requests),
+        "body": lambda: observing.Body(last and last.body, last.raw.decode() if last else ""),
+        "streamed": lambda: bool(last and last.body.get("stream")),
+        "error": lambda: failure(str(error), error) if error else MISSING,
+    }
+
+
+OPERATIONS = {"token_limits": token_limits, "test_connection": test_connection}

@@ -1,0 +1,113 @@
+"""Rendering and checking templates; all renders of a case share one context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import marginalia as mg
+from tests.conformance.cases import Json
+from tests.conformance.matchers import MISSING, RenderError
+from tests.conformance.observing import Observers
+from tests.conformance.world import World
+
+_GENERATION_SEED = 7
+
+
+def _context(world: World) -> mg.TemplateContext:
+    """The context of the case, made at the first rendering."""
+    if "template context" not in world.made:
+        world.made["template context"] = _new_context(world.case.given.get("context") or {})
+    found: mg.TemplateContext = world.made["template context"]
+    return found
+
+
+def _new_context(raw: Json) -> mg.TemplateContext:
+    variables = mg.Variables(local=raw.get("locals") or {}, shared=raw.get("globals") or {})
+    return mg.TemplateContext(_facts(raw), variables, Random(_GENERATION_SEED))  # noqa: S311 - dice of a story
+
+
+def _facts(raw: Json) -> mg.Facts:
+    zone = ZoneInfo(raw.get("zone") or "UTC")
+    now, last = raw.get("now"), raw.get("last_time")
+    return mg.Facts(
+        book_id="the book of the case",
+        book_name=raw.get("book_name") or "",
+        book_description=raw.get("book_description") or "",
+        turn=mg.Turn(
+            scene_setting=raw.get("scene_setting"),
+            pov_character=raw.get("pov_character"),
+            present_characters=raw.get("present_characters"),
+            instructions=raw.get("instructions"),
+        ),
+        pov=raw.get("pov") or "",
+        tense=raw.get("tense") or "",
+        style=raw.get("style") or "",
+        model=raw.get("model_name") or "",
+        limits=mg.Limits(context=raw.get("max_context") or 0, response=raw.get("max_response") or 0),
+        generation_type=raw.get("generation_type") or "normal",
+        story=tuple(raw.get("story") or ()),
+        last_instructions=raw.get("last_instructions") or "",
+        last_time=datetime.fromisoformat(last).astimezone(zone) if last else None,
+        summary=raw.get("latest_summary") or "",
+        now=datetime.fromisoformat(now).astimezone(zone) if now else mg.EPOCH,
+    )
+
+
+async def render(world: World, op: Json) -> Observers:
+    """Render a template, several times or for several books when the case says so."""
+    context = _context(world)
+    data = op.get("data", world.case.given.get("data") or {})
+    if op.get("fork"):
+        context = context.fork()
+    contexts = [context] * op.get("repeat", 1)
+    if "for_books" in op:
+        facts = [replace(context.facts, book_id=f"book {number}") for number in range(op["for_books"])]
+        contexts = [mg.TemplateContext(each, context.variables, context.random) for each in facts]
+    outputs = [_rendered(op["template"], each, data) for each in contexts]
+    several = "repeat" in op or "for_books" in op
+    found: dict[str, Callable[[], Any]] = {
+        "rendered": lambda: outputs if several else outputs[0],
+        "outputs": lambda: outputs,
+    }
+    variables = _context(world).variables
+    return found | {"locals": lambda: dict(variables.local), "globals": lambda: dict(variables.shared)}
+
+
+def _rendered(template: str | None, context: mg.TemplateContext, data: Json) -> str | RenderError:
+    try:
+        return mg.render(template, context=context, data=data).text
+    except mg.TemplateError as error:
+        return RenderError(str(error))
+
+
+async def validate_template(_: World, op: Json) -> Observers:
+    """Check a template as the editor does."""
+    check = mg.check(op["template"], kind=op["kind"])
+    return {
+        "valid": lambda: check.valid,
+        "message": lambda: check.message or MISSING,
+        "unknown": lambda: list(check.unknown),
+        "line": lambda: check.line,
+        "column": lambda: check.column,
+    }
+
+
+async def render_defaults(world: World, op: Json) -> Observers:
+    """Render the built-in prompts."""
+    data = op.get("data", world.case.given.get("data") or {})
+    defaults = mg.DEFAULT_PROMPTS
+    names = ("user_prompt", "master_template", "summary_prompt", "meta_summary_prompt")
+    texts = {name: _rendered(getattr(defaults, name), _context(world), data) for name in names}
+    found: dict[str, Callable[[], Any]] = {
+        "rendered": lambda: texts,
+        "system_prompt": lambda: texts["master_template"],
+    }
+    return found | {name: lambda name=name: texts[name] for name in names}
+
+
+OPERATIONS = {each.__name__: each for each in (render, validate_template, render_defaults)}
