@@ -7,6 +7,7 @@ Every error that a person may see carries plain sentences: what happened, to wha
     │   └── NotFound            nothing has that id (or it belongs to somebody else)
     ├── Refused                 a listener or step ends the run on purpose, with a sentence for the writer
     │   └── ValidationProblem   the specification's own refusals (missing model, context too small ...)
+    ├── ContextOverflow         a summary that would not fit the context; has both numbers
     ├── Busy                    the book is being written to already
     ├── TemplateError           a template that does not compile, or went over its budget
     ├── StoreError              the database
@@ -41,6 +42,18 @@ class Refused(MarginaliaError):
 
 class ValidationProblem(Refused):
     """A run that cannot start or go on, in the words of the specification."""
+
+
+class ContextOverflow(MarginaliaError):
+    """A text that is too long for the model's context. ``tokens`` is what it has, ``room`` what it may have."""
+
+    def __init__(self, tokens: int, room: int) -> None:
+        super().__init__(
+            f"The text to summarise has about {tokens} tokens, and the model can take {room}. Summarise an earlier part first, "
+            "or choose a model with a larger context."
+        )
+        self.tokens = tokens
+        self.room = room
 
 
 class Busy(MarginaliaError):

@@ -1,0 +1,1 @@
+"""Extensions: what they may touch, how they are found, and the bundled examples."""

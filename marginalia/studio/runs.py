@@ -1,0 +1,57 @@
+"""The runs of a studio: it owns them, whoever started or watches them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from marginalia.errors import Busy, InvalidInput
+from marginalia.pipeline.engine import Pipeline
+from marginalia.pipeline.run import Run
+from marginalia.values import BookId
+
+
+class Runs:
+    """One run at a time per book, any number side by side. A run ends by itself, by ``stop``, or with the studio."""
+
+    def __init__(self, pipeline: Pipeline, changed: Callable[[BookId], None]) -> None:
+        self._pipeline = pipeline
+        self._changed = changed
+        self._running: dict[BookId, tuple[Run, asyncio.Task[None]]] = {}
+
+    def of(self, book: BookId) -> Run | None:
+        """The run that writes to *book* now."""
+        found = self._running.get(book)
+        return found[0] if found else None
+
+    def refuse_second(self, book: BookId, name: str) -> None:
+        """Raise ``Busy`` when *book* is being written to."""
+        if book in self._running:
+            raise Busy(f"{name!r} is being written to already. Wait until that part is done, or stop it first.")
+
+    def start(self, run: Run) -> None:
+        """Let *run* go on in the background of the running event loop."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise InvalidInput(
+                "A generation needs a running event loop: call generate() from a coroutine (in a notebook any cell will do)."
+            ) from None
+        task = loop.create_task(self._drive(run), name=f"generation {run.id}")
+        self._running[run.book_id] = (run, task)
+        self._changed(run.book_id)
+
+    async def _drive(self, run: Run) -> None:
+        try:
+            await self._pipeline.drive(run)
+        finally:
+            self._running.pop(run.book_id, None)
+            self._changed(run.book_id)
+
+    async def aclose(self) -> None:
+        """Stop all runs and wait until what they hold is stored."""
+        for run, _ in tuple(self._running.values()):
+            run.stop()
+        here = asyncio.get_running_loop()
+        tasks = [task for _, task in tuple(self._running.values()) if task.get_loop() is here]
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,284 @@
+"""The composition root: one object that opens the store, the models and the extensions, and owns the runs."""
+
+from __future__ import annotations
+
+import importlib
+import secrets
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+import anyio.to_thread
+
+from marginalia.extensions.host import Extension, Extensions
+from marginalia.inference import KeyStore, Models, TiktokenTokenizer
+from marginalia.pipeline.beacon import Beacon
+from marginalia.pipeline.defaults import default_prompts
+from marginalia.pipeline.engine import Pipeline, Undo
+from marginalia.pipeline.events import Event
+from marginalia.pipeline.hooks import LISTENER_SECONDS, Listener, Subscription
+from marginalia.pipeline.listener import GenerationListener
+from marginalia.pipeline.ports import Ports
+from marginalia.pipeline.run import Run
+from marginalia.pipeline.slots import Slot, Step, Wrapper
+from marginalia.pipeline.summarising import Summariser
+from marginalia.prompt.segments import Prompt
+from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
+from marginalia.store import Change, Store, database_path, plant_sample
+from marginalia.studio.runs import Runs
+from marginalia.studio.summaries import Summaries
+from marginalia.values import Book, BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
+
+E = TypeVar("E", bound=Event)
+In = TypeVar("In", bound=Event)
+Out = TypeVar("Out")
+BookLike: TypeAlias = Book | BookId
+IN_MEMORY = ":memory:"
+
+
+class HoldsTurn(Protocol):
+    """A face of a turn that widgets are bound to, like :class:`marginalia.models.TurnInput`."""
+
+    def freeze(self) -> Turn:
+        """The turn as it is now."""
+        ...
+
+
+class Studio:
+    """Books, lore, models and the pipeline in one place.
+
+    ``Studio()`` opens the database in the user's home (``MARGINALIA_HOME``, else the platform's folder for user data) and, the first
+    time, puts a sample book there; ``Studio(":memory:")`` keeps nothing. Repositories and ``story`` are plain functions, fast and
+    local; what waits for a model is a coroutine. Close it with ``close``, ``aclose``, or as a context manager.
+    """
+
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        tokenizer: Tokenizer | None = None,
+        clock: Callable[[], datetime] | None = None,
+        seed: int | None = None,
+        user: str = "local",
+        extensions: Iterable[Extension] | None = None,
+    ) -> None:
+        self._clock = clock or _now
+        self._random = Random(seed) if seed is not None else None  # noqa: S311 - stories need dice, not secrets
+        self.tokenizer = CachedTokenizer(tokenizer or TiktokenTokenizer())
+        self.path = database_path() if path is None else path
+        self._store = Store.open(
+            self.path, user=user, clock=self._clock, tokenizer=self.tokenizer, new_uid=self._new_uid
+        )
+        self.books, self.lorebooks = self._store.books, self._store.lorebooks
+        self.providers, self.protocols = self._store.providers, self._store.protocols
+        self.story, self.settings = self._store.story, self._store.settings
+        folder = None if self.path == IN_MEMORY else Path(self.path).parent
+        self.keys = KeyStore(folder)
+        self.models = Models(folder, keys=self.keys)
+        self.pipeline = Pipeline()
+        self.extensions = Extensions(self.pipeline)
+        if extensions is None:
+            self.extensions.discover()
+        else:
+            self.extensions.install(extensions)
+        self._ports = Ports(
+            library=self._store.library,
+            archive=self._store.archive,
+            inference=self.models,
+            tokenizer=self.tokenizer,
+            clock=self._clock,
+            versions=_versions(self.tokenizer),
+        )
+        self.summaries = Summaries(Summariser(self._ports, self._store.summaries), self._store.summaries)
+        self._beacons: dict[BookId, Beacon] = {}
+        self._seeds: dict[BookId, int] = {}
+        self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
+        self._store.on_change(self._stored)
+        if path is None:
+            plant_sample(self._store)
+
+    # Generating.
+
+    async def preview(
+        self, book: BookLike, turn: Turn | HoldsTurn | None = None, *, request: Request | None = None
+    ) -> Prompt:
+        """The prompt that :meth:`generate` would send now, with the reason for every piece of it. Changes nothing.
+
+        It is built by the same steps, with the same dice. Raises what would end a generation before it is sent: ``Refused``,
+        ``TemplateError``; :class:`~marginalia.prompt.budget.ContextTooSmall` carries the numbers.
+        """
+        run = await anyio.to_thread.run_sync(self._new_run, book, turn, request, True)  # noqa: FBT003
+        return await self.pipeline.preview(run)
+
+    def generate(
+        self,
+        book: BookLike,
+        turn: Turn | HoldsTurn | None = None,
+        *,
+        request: Request | None = None,
+        listener: GenerationListener | None = None,
+        attended: bool = False,
+    ) -> Run:
+        """Write the next part, another version of one, or a part anew; returns at once, the run goes on by itself.
+
+        Needs a running event loop. Raises ``Busy`` when the book is being written to already. Questions go to *listener*; one that it
+        does not answer waits for ``run.answer`` if the run is *attended*, and is a no otherwise.
+        """
+        book_id = _book_id(book)
+        self._runs.refuse_second(book_id, self.books.get(book_id).name)
+        run = self._new_run(book_id, turn, request, False, listener, attended)  # noqa: FBT003
+        self._runs.start(run)
+        return run
+
+    def running(self, book: BookLike) -> Run | None:
+        """The run that writes to *book* now, if there is one."""
+        return self._runs.of(_book_id(book))
+
+    # Changing the pipeline.
+
+    def on(
+        self,
+        event: type[E],
+        listener: Listener[E],
+        *,
+        book: BookLike | None = None,
+        timeout: float = LISTENER_SECONDS,
+        owner: str = "library",
+    ) -> Subscription[E]:
+        """Call ``listener(run, event)`` for every *event*, of *book* or of all; ``close()`` what is returned to end it."""
+        which = None if book is None else _book_id(book)
+        return self.pipeline.hooks.on(event, listener, owner=owner, book=which, timeout=timeout)
+
+    def replace_step(self, slot: Slot[In, Out], step: Step[In, Out]) -> Undo:
+        """Use *step* for the runs that start from now on; call what is returned to undo it."""
+        return self.pipeline.replace(slot, step)
+
+    def wrap_step(self, slot: Slot[In, Out], wrapper: Wrapper[In, Out]) -> Undo:
+        """Put *wrapper* around a step; call what is returned to take it off."""
+        return self.pipeline.wrap(slot, wrapper)
+
+    def remove_step(self, slot: Slot[Any, Any]) -> Undo:
+        """Take a step out: runs that come to it report NOT IMPLEMENTED. Call what is returned to put it back."""
+        return self.pipeline.remove(slot)
+
+    # Looking.
+
+    def limits(self, book: BookLike) -> Limits:
+        """The token limits of a book: its protocol's where set, else its provider's, else 0."""
+        manuscript = self._store.library.manuscript(_book_id(book))
+        return resolve_limits(manuscript.provider, manuscript.protocol)
+
+    def effective_prompts(self, book: BookLike) -> Prompts:
+        """The prompts a book really uses: its own, else the user's, else the built-in ones."""
+        manuscript = self._store.library.manuscript(_book_id(book))
+        return manuscript.book.prompts.over(manuscript.defaults, default_prompts())
+
+    def version(self, book: BookLike) -> int:
+        """How often *book* has changed since the studio opened; see :meth:`changed`."""
+        return self._beacon(_book_id(book)).version
+
+    async def changed(self, book: BookLike, after: int = 0) -> int:
+        """Wait until something of *book* changed since version *after*: an edit, a run that starts or ends, in whatever window."""
+        return await self._beacon(_book_id(book)).after(after)
+
+    # Ending.
+
+    async def aclose(self) -> None:
+        """Stop all runs, keep what they hold, end the bundled model, close the database."""
+        await self._runs.aclose()
+        await self.models.aclose()
+        await anyio.to_thread.run_sync(self.close)
+
+    def close(self) -> None:
+        """Close the database. Runs that are still going should be stopped first: see :meth:`aclose`."""
+        self.extensions.close()
+        self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Studio {str(self.path)!r} ({len(self.books.all())} books)>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, Any]:
+        # The interface lies above this layer and is heavy; it is asked for by name, only when a notebook shows the studio.
+        notebook = importlib.import_module("marginalia.ui.notebook")
+        bundle: Mapping[str, Any] = notebook.mimebundle(self)
+        return bundle
+
+    def _new_run(
+        self,
+        book: BookLike,
+        turn: Turn | HoldsTurn | None,
+        request: Request | None,
+        preview: bool,  # noqa: FBT001 - called through a thread pool, which passes no keywords
+        listener: GenerationListener | None = None,
+        attended: bool = False,  # noqa: FBT001, FBT002 - the same
+    ) -> Run:
+        manuscript = self._store.library.manuscript(_book_id(book))
+        frozen = turn if isinstance(turn, Turn) else turn.freeze() if turn is not None else Turn()
+        return Run(
+            manuscript,
+            frozen,
+            request or NewPart(),
+            run_id=self._new_uid(),
+            seed=self._seed(manuscript.book.id, used=not preview),
+            ports=self._ports,
+            hooks=self.pipeline.hooks,
+            listener=listener,
+            attended=attended,
+            preview=preview,
+        )
+
+    def _seed(self, book: BookId, *, used: bool) -> int:
+        """The seed of a book's next turn: previews see the dice that the generation will throw, each turn has new ones."""
+        seed = self._seeds.setdefault(book, self._random.getrandbits(48) if self._random else secrets.randbits(48))
+        if used:
+            del self._seeds[book]
+        return seed
+
+    def _new_uid(self) -> str:
+        bits = self._random.getrandbits(128) if self._random else secrets.randbits(128)
+        return str(uuid.UUID(int=bits, version=4))
+
+    def _beacon(self, book: BookId) -> Beacon:
+        return self._beacons.setdefault(book, Beacon())
+
+    def _stored(self, change: Change) -> None:
+        beacons = [self._beacon(change.book_id)] if change.book_id is not None else list(self._beacons.values())
+        for beacon in beacons:
+            beacon.flash()
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _book_id(book: BookLike) -> BookId:
+    return book.id if isinstance(book, Book) else book
+
+
+def _versions(tokenizer: Tokenizer) -> Mapping[str, str]:
+    try:
+        ours = version("marginalia")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        ours = "unknown"
+    return {"marginalia": ours, "tokenizer": tokenizer.name}

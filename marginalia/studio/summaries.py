@@ -1,0 +1,75 @@
+"""Summaries as people use them: write one, merge several, take one away, see which are in use."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TypeAlias
+
+import anyio.to_thread
+
+from marginalia.pipeline.summarising import Draft, Summariser
+from marginalia.store import SummaryShelf
+from marginalia.story.parts import Part, Summary
+from marginalia.story.summaries import Block
+from marginalia.values import Book, BookId, PartId
+
+BookLike: TypeAlias = Book | BookId
+PartLike: TypeAlias = Part | PartId
+
+
+class Summaries:
+    """``studio.summaries``. What waits for a model is a coroutine: cancel it to stop, and nothing is kept."""
+
+    def __init__(self, summariser: Summariser, shelf: SummaryShelf) -> None:
+        self._summariser = summariser
+        self._shelf = shelf
+
+    async def create(self, book: BookLike, part: PartLike) -> Summary:
+        """Summarise *part* and everything before it, down to the next summary.
+
+        Raises ``InvalidInput`` when the part has one already, ``ValidationProblem`` without model or protocol, ``ContextOverflow``
+        when the text is too long, ``ModelError`` when the provider fails.
+        """
+        return await self._write(book, partial(self._summariser.draft, _book(book), _part(part)))
+
+    async def merge(self, book: BookLike, newest: PartLike, oldest: PartLike) -> Summary:
+        """Merge the summaries from *newest* back to *oldest* into one that hangs on *newest*; ``remove`` gives them back."""
+        return await self._write(
+            book, partial(self._summariser.merge_draft, _book(book), _part(newest), _part(oldest))
+        )
+
+    def of(self, part: PartLike) -> Summary | None:
+        """The summary on a part."""
+        return self._shelf.summary_for(_part(part))
+
+    def remove(self, part: PartLike, *, unwind: bool = True) -> None:
+        """Take the summary off a part; with *unwind* a meta summary gives back the one that it replaced."""
+        self._shelf.remove(_part(part), unwind=unwind)
+
+    def edit(self, part: PartLike, text: str) -> Summary:
+        """Put another text in the summary on a part; it stays valid, and its tokens are counted again."""
+        return self._shelf.replace_text(_part(part), text)
+
+    def blocks(self, book: BookLike, leaf: PartLike | None = None) -> tuple[tuple[Block, bool], ...]:
+        """The summaries in use on a branch, newest first, each with whether the story under it is unchanged."""
+        return self._summariser.blocks(_book(book), None if leaf is None else _part(leaf))
+
+    def draft(self, book: BookLike, part: PartLike) -> Draft:
+        """What :meth:`create` would send, without sending it."""
+        return self._summariser.draft(_book(book), _part(part))
+
+    def merge_draft(self, book: BookLike, newest: PartLike, oldest: PartLike) -> Draft:
+        """What :meth:`merge` would send, without sending it."""
+        return self._summariser.merge_draft(_book(book), _part(newest), _part(oldest))
+
+    async def _write(self, book: BookLike, make: partial[Draft]) -> Summary:
+        draft = await anyio.to_thread.run_sync(make)
+        return await self._summariser.write(_book(book), draft)
+
+
+def _book(book: BookLike) -> BookId:
+    return book.id if isinstance(book, Book) else book
+
+
+def _part(part: PartLike) -> PartId:
+    return part.id if isinstance(part, Part) else part
