@@ -67,7 +67,7 @@ class OpenAIClient:
             except ModelError as error:
                 if reader.started:
                     raise
-                if (lesson := self._learn(call.provider, error)) is not None:
+                if (lesson := self.learn(call.provider, error)) is not None:
                     yield Progress(text=lesson)
                     continue
                 wait = self._wait(call.provider, error, tries)
@@ -109,7 +109,8 @@ class OpenAIClient:
             for arrival in reader.end():
                 yield arrival
 
-    def _learn(self, provider: Provider, error: ModelError) -> str | None:
+    def learn(self, provider: Provider, error: ModelError) -> str | None:
+        """Remember what *error* teaches about the server; the sentence that says so, or ``None`` for nothing new."""
         known = self.dialect(provider)
         found = known.learned(error)
         if found is None or found[0].with_settings(provider.settings) == known:

@@ -1,0 +1,123 @@
+"""API keys, kept outside the database: in the environment, in the system's keyring, or in a file of their own.
+
+A provider holds only a reference. ``env:NAME`` is the environment variable of that name; ``keyring:NAME`` is an item of
+the keyring (the ``keyring`` package, if it is installed); any other reference is an item of ``keys.json``, which only its
+owner may read. A key is never part of a value that is shown, logged, exported or stored with a story.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Lock
+from typing import Protocol, cast
+
+from marginalia.errors import InvalidInput
+
+_ENVIRONMENT = "env:"
+_KEYRING = "keyring:"
+_SERVICE = "marginalia"
+
+
+class _Keyring(Protocol):
+    """What is used of the optional package of that name."""
+
+    def get_password(self, service: str, name: str) -> str | None: ...
+    def set_password(self, service: str, name: str, password: str) -> None: ...
+    def delete_password(self, service: str, name: str) -> None: ...
+
+
+class KeyStore:
+    """The keys of this machine's user, in *folder* and in the environment. Its text form shows no key."""
+
+    def __init__(self, folder: Path | None = None, *, environment: Mapping[str, str] = os.environ) -> None:
+        self._path = None if folder is None else folder / "keys.json"
+        self._environment = environment
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"KeyStore({str(self._path) if self._path else 'no folder'!r})"
+
+    def get(self, reference: str) -> str | None:
+        """The key that *reference* names; ``None`` when nobody has it, and for the empty reference."""
+        if reference.startswith(_ENVIRONMENT):
+            return self._environment.get(reference.removeprefix(_ENVIRONMENT)) or None
+        if reference.startswith(_KEYRING):
+            return _keyring().get_password(_SERVICE, reference.removeprefix(_KEYRING))
+        return self._read().get(reference) if reference else None
+
+    def set(self, reference: str, key: str) -> None:
+        """Keep *key* under *reference*; raises :class:`InvalidInput` where that cannot be."""
+        if not reference:
+            raise InvalidInput("A key needs a name to be kept under.")
+        if reference.startswith(_ENVIRONMENT):
+            raise InvalidInput(
+                f"{reference} is an environment variable: set it where the app is started, not here."
+            )
+        if any(character.isspace() for character in key.strip()) or not key.strip().isascii():
+            raise InvalidInput("An API key has no spaces and only plain characters; copy it again.")
+        if reference.startswith(_KEYRING):
+            _keyring().set_password(_SERVICE, reference.removeprefix(_KEYRING), key.strip())
+        else:
+            self._change(reference, key.strip())
+
+    def forget(self, reference: str) -> None:
+        """Remove the key under *reference*; does nothing when there is none."""
+        if reference.startswith(_KEYRING):
+            keyring = _keyring()
+            if keyring.get_password(_SERVICE, reference.removeprefix(_KEYRING)) is not None:
+                keyring.delete_password(_SERVICE, reference.removeprefix(_KEYRING))
+        elif reference and not reference.startswith(_ENVIRONMENT):
+            self._change(reference, None)
+
+    def _read(self) -> dict[str, str]:
+        if self._path is None:
+            return {}
+        try:
+            return dict(json.loads(self._path.read_bytes()))
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            raise InvalidInput(
+                f"The key file {self._path} cannot be read; remove it and enter the keys again."
+            ) from None
+
+    def _change(self, reference: str, key: str | None) -> None:
+        if self._path is None:
+            raise InvalidInput(
+                "Nothing is kept here, so no key can be; use an environment variable (env:NAME)."
+            )
+        with self._lock:
+            keys = self._read()
+            if key is None:
+                keys.pop(reference, None)
+            else:
+                keys[reference] = key
+            self._write(self._path, keys)
+
+    @staticmethod
+    def _write(path: Path, keys: dict[str, str]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The temporary file is born with mode 0600, and renaming it keeps either the old keys or the new ones whole.
+        with NamedTemporaryFile(
+            "w", dir=path.parent, prefix=".keys-", delete=False, encoding="utf-8"
+        ) as file:
+            try:
+                json.dump(keys, file)
+            except BaseException:
+                with suppress(OSError):
+                    Path(file.name).unlink()
+                raise
+        Path(file.name).replace(path)
+
+
+def _keyring() -> _Keyring:
+    if find_spec("keyring") is None:
+        raise InvalidInput("The keyring package is not installed: install it, or keep the key elsewhere.")
+    return cast("_Keyring", import_module("keyring"))

@@ -1,0 +1,230 @@
+"""What can be learned about a server before it writes: does it answer, which models, how much context, how it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx
+
+from marginalia.errors import ModelError, ModelErrorKind
+from marginalia.inference.client import OpenAIClient
+from marginalia.inference.connection import api_url, connection, is_local, root_url
+from marginalia.inference.errors import from_response
+from marginalia.inference.wire import as_sent, encoded, with_additional
+from marginalia.values import Message, Provider
+
+_LOOK_TIMEOUT = 10.0
+_MODEL_LIST_CONTEXT = (
+    "loaded_context_length",
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+)
+_COUNTS = ("input_tokens", "count", "length", "value", "total_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionReport:
+    """What a connection test found.
+
+    ``models`` is empty where the server has no list. ``context`` is in tokens, ``context_source`` says who told it.
+    ``counting`` names the path that counts tokens exactly, ``learned`` what the server wants differently.
+    """
+
+    models: tuple[str, ...] = ()
+    context: int | None = None
+    context_source: str = ""
+    counting: str = ""
+    learned: tuple[str, ...] = ()
+
+
+class Probe:
+    """Looks at servers through the keys and the memory of *client*."""
+
+    def __init__(self, client: OpenAIClient) -> None:
+        self._client = client
+        self._counting: dict[tuple[str, str], str] = {}
+
+    async def test(self, provider: Provider) -> ConnectionReport:
+        """Ask for the model list, then for one token without streaming (cases REQ-019 to REQ-022).
+
+        Raises :class:`ModelError` when the key is wrong, nobody answers, or the one token is refused.
+        """
+        models = await self._model_list(provider)
+        learned = await self._one_token(provider)
+        self._counting.pop(_identity(provider), None)
+        context, source = await self._context(provider, models)
+        await self.count(provider, (Message(role="user", content="Hello"),))
+        return ConnectionReport(
+            models=tuple(str(model["id"]) for model in models if model.get("id")),
+            context=context,
+            context_source=source,
+            counting=self._counting.get(_identity(provider), ""),
+            learned=learned,
+        )
+
+    async def models(self, provider: Provider) -> tuple[str, ...]:
+        """The ids in the server's model list; empty when it has none."""
+        return tuple(str(model["id"]) for model in await self._model_list(provider) if model.get("id"))
+
+    async def context(self, provider: Provider) -> tuple[int, str] | None:
+        """How many tokens the model takes as it is loaded now, and who told it; ``None`` when nobody does."""
+        length, source = await self._context(provider, await self._model_list(provider))
+        return None if length is None else (length, source)
+
+    async def count(self, provider: Provider, messages: Sequence[Message]) -> int | None:
+        """The exact number of prompt tokens of *messages*, the chat template included; ``None`` where nobody counts.
+
+        One request when the way is known, a few at the first time. A server that cannot count is not asked again until
+        the next connection test.
+        """
+        known = self._counting.get(_identity(provider))
+        if known == "":
+            return None
+        sent = {"model": provider.model, "messages": [as_sent(message) for message in messages]}
+        ways = {
+            "/chat/completions/input_tokens": api_url(provider, "/chat/completions/input_tokens"),
+            "/tokenize": root_url(provider, "/tokenize"),
+        }
+        for way, url in ways.items():
+            if known in (None, way):
+                number = _number_of(await self._ask(provider, "POST", url, sent))
+                if number is not None:
+                    self._counting[_identity(provider)] = way
+                    return number
+        if known is None:
+            self._counting[_identity(provider)] = ""
+        return None
+
+    async def count_text(self, provider: Provider, text: str) -> int | None:
+        """The exact number of tokens of *text* alone; ``None`` where nobody counts."""
+        # llama.cpp reads "content", vLLM "prompt"; both pass over the name they do not know.
+        body = {
+            "model": provider.model,
+            "content": text,
+            "prompt": text,
+            "add_special": False,
+            "add_special_tokens": False,
+        }
+        return _number_of(await self._ask(provider, "POST", root_url(provider, "/tokenize"), body))
+
+    async def _model_list(self, provider: Provider) -> list[dict[str, Any]]:
+        try:
+            found = await self._exchange(provider, "GET", api_url(provider, "/models"))
+        except ModelError as error:
+            # Some keys may write but not list, and some servers have no list: only what stops the writing counts.
+            if error.kind in (ModelErrorKind.AUTH, ModelErrorKind.CONNECTION, ModelErrorKind.TIMEOUT):
+                raise
+            return []
+        data = _object(found).get("data")
+        return [_object(each) for each in cast("list[object]", data)] if isinstance(data, list) else []
+
+    async def _one_token(self, provider: Provider) -> tuple[str, ...]:
+        learned: list[str] = []
+        while True:
+            dialect = self._client.dialect(provider)
+            messages = dialect.messages((Message(role="user", content="Hello"),))
+            body: dict[str, Any] = {"model": provider.model, "messages": [as_sent(each) for each in messages]}
+            body = with_additional(body, provider.additional_parameters) | {dialect.limit: 1}
+            body.pop("stream", None)
+            try:
+                await self._exchange(provider, "POST", api_url(provider, "/chat/completions"), body)
+            except ModelError as error:
+                lesson = self._client.learn(provider, error)
+                if lesson is None:
+                    raise
+                learned.append(lesson)
+            else:
+                return tuple(learned)
+
+    async def _context(self, provider: Provider, models: list[dict[str, Any]]) -> tuple[int | None, str]:
+        entry = next(
+            (model for model in models if model.get("id") == provider.model),
+            models[0] if len(models) == 1 else {},
+        )
+        if (told := _context_of(entry)) is not None:
+            return told, "the server's model list"
+        props = _object(await self._ask(provider, "GET", root_url(provider, "/props")))
+        told = _positive(_object(props.get("default_generation_settings")).get("n_ctx"))
+        if told is not None or not is_local(provider.base_url):
+            return told, "/props" if told is not None else ""
+        return await self._local_context(provider)
+
+    async def _local_context(self, provider: Provider) -> tuple[int | None, str]:
+        """Where servers on one's own machine tell it: LM Studio, Ollama, KoboldCpp."""
+        for path, name in (("/api/v0/models", "data"), ("/api/ps", "models")):
+            found = _object(await self._ask(provider, "GET", root_url(provider, path))).get(name)
+            for model in map(_object, cast("list[object]", found) if isinstance(found, list) else ()):
+                if provider.model in (model.get("id"), model.get("model"), model.get("name")):
+                    told = _positive(model.get("loaded_context_length") or model.get("context_length"))
+                    if told is not None:
+                        return told, path
+        path = "/api/extra/true_max_context_length"
+        told = _positive(_object(await self._ask(provider, "GET", root_url(provider, path))).get("value"))
+        return told, path if told is not None else ""
+
+    async def _ask(
+        self, provider: Provider, method: str, url: str, body: Mapping[str, Any] | None = None
+    ) -> object:
+        """What is there, or ``None``: these paths are nobody's duty."""
+        try:
+            return await self._exchange(provider, method, url, body, timeout=_LOOK_TIMEOUT)
+        except ModelError:
+            return None
+
+    async def _exchange(
+        self,
+        provider: Provider,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - given on to httpx
+    ) -> object:
+        content = None if body is None else encoded(body)
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        async with connection(provider, self._client.key_of(provider), timeout=timeout) as client:
+            response = await client.request(method, url, content=content, headers=headers)
+        if not response.is_success:
+            raise from_response(response.status_code, response.headers, response.content)
+        return _json(response)
+
+
+def _json(response: httpx.Response) -> object:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _identity(provider: Provider) -> tuple[str, str]:
+    return provider.base_url, provider.model
+
+
+def _context_of(model: Mapping[str, Any]) -> int | None:
+    # What is loaded now counts; what the model was trained for may be far more than this server gives it.
+    told = _positive(_object(model.get("meta")).get("n_ctx"))
+    if told is None:
+        told = next(filter(None, (_positive(model.get(name)) for name in _MODEL_LIST_CONTEXT)), None)
+    top = _positive(_object(model.get("top_provider")).get("context_length"))
+    return told if top is None or told is None else min(told, top)
+
+
+def _number_of(found: object) -> int | None:
+    known = _object(found)
+    for name in _COUNTS:
+        if isinstance(known.get(name), int):
+            return cast("int", known[name])
+    tokens = known.get("tokens")
+    return len(cast("list[object]", tokens)) if isinstance(tokens, list) and tokens else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
