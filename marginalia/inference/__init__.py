@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from marginalia.inference.dialect import Dialect
+from marginalia.inference.keys import KeyStore
+from marginalia.inference.local import LocalModel, LocalStatus
 from marginalia.inference.models import Models
+from marginalia.inference.probe import ConnectionReport
+from marginalia.inference.tokenizers import TiktokenTokenizer
 
-__all__ = ["Models"]
+__all__ = [
+    "ConnectionReport",
+    "Dialect",
+    "KeyStore",
+    "LocalModel",
+    "LocalStatus",
+    "Models",
+    "TiktokenTokenizer",
+]

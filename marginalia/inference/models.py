@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +13,14 @@ import anyio.to_thread
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference.client import OpenAIClient, Sleep
 from marginalia.inference.connection import missing_key
+from marginalia.inference.dialect import Dialect
 from marginalia.inference.keys import KeyStore
 from marginalia.inference.local import LocalModel, LocalStatus
+from marginalia.inference.probe import ConnectionReport, Probe
 from marginalia.pipeline.ports import Arrival, Call, Progress
-from marginalia.values import Provider
+from marginalia.values import Message, Provider
+
+_BUNDLED = "bundled"
 
 
 class Models:
@@ -38,7 +42,8 @@ class Models:
         self.local = local or LocalModel(folder)
         self.client = OpenAIClient(key_of=self.key_of, sleep=sleep)
         self._local_client = OpenAIClient(key_of=self.local.key, sleep=sleep)
-        self._streams = {"openai": self.client.stream, "bundled": self._stream_bundled}
+        self._probe, self._local_probe = Probe(self.client), Probe(self._local_client)
+        self._streams = {"openai": self.client.stream, _BUNDLED: self._stream_bundled}
 
     def supports(self, provider: Provider) -> bool:
         """Whether there is an implementation for this kind of provider."""
@@ -54,6 +59,36 @@ class Models:
             ) from None
         return stream(call)
 
+    async def probe(self, provider: Provider) -> ConnectionReport:
+        """Test the connection: the model list, then one token; also what else the server tells about itself.
+
+        Raises :class:`ModelError` when nobody answers, the key is wrong or the one token is refused. The bundled model
+        is started.
+        """
+        if provider.kind == _BUNDLED:
+            await self.local.start()
+        probe, reached = self._reach(provider)
+        return await probe.test(reached)
+
+    async def list_models(self, provider: Provider) -> tuple[str, ...]:
+        """The ids in the server's model list; empty when it has none. Raises like :meth:`probe`."""
+        probe, reached = self._reach(provider)
+        return await probe.models(reached)
+
+    async def count_tokens(self, provider: Provider, messages: Sequence[Message]) -> int | None:
+        """The exact number of prompt tokens of *messages*, as the server counts; ``None`` where it does not.
+
+        The bundled model is not started for it.
+        """
+        if provider.kind == _BUNDLED and self.local.status is not LocalStatus.READY:
+            return None
+        probe, reached = self._reach(provider)
+        return await probe.count(reached, messages)
+
+    def learned(self, provider: Provider) -> Dialect:
+        """How *provider* is spoken to, with what its refusals have taught."""
+        return self.client.dialect(provider)
+
     def key_of(self, provider: Provider) -> str | None:
         """The API key of *provider*; raises :class:`ModelError` when it names one that nobody has."""
         if not provider.key_ref:
@@ -66,6 +101,11 @@ class Models:
     async def aclose(self) -> None:
         """End the bundled model, if it runs."""
         await anyio.to_thread.run_sync(self.local.stop)
+
+    def _reach(self, provider: Provider) -> tuple[Probe, Provider]:
+        if provider.kind == _BUNDLED:
+            return self._local_probe, self.local.provider(provider)
+        return self._probe, provider
 
     def _stream_bundled(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[Arrival]]:
         return aclosing(self._bundled(call))
