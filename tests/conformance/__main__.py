@@ -7,12 +7,15 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.conformance.cases import load
 from tests.conformance.runner import run
 from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,7 +50,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _report(verdict: Verdict) -> str:
     case = verdict.case
-    head = f"{'ok  ' if verdict.passed else 'FAIL'} {case.id} ({case.level}) {case.title} [{verdict.seconds:.1f} s]"
+    word = "ok  " if verdict.passed else "FAIL"
+    head = f"{word} {case.id} ({case.level}) {case.title} [{verdict.seconds:.1f} s]"
     return "\n".join([head, *(f"       {problem}" for problem in verdict.problems)])
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 import marginalia as mg
+from marginalia.prompt.context import Variables
+from marginalia.prompt.stages import Passage
 from tests.conformance import vocabulary
-from tests.conformance.cases import Json
 from tests.conformance.firing import BoomError, Firing
 from tests.conformance.reading import PROPERTY_FIELDS, recorded
 
+if TYPE_CHECKING:
+    from tests.conformance.cases import Json, Value
 
-async def perform(firing: Firing, action: Any) -> None:  # noqa: ANN401 - a word or an object
+
+async def perform(firing: Firing, action: Value) -> None:
     if isinstance(action, str):
         action = {action: True}
     name = next((each for each in action if each in _ACTIONS), None)
@@ -28,7 +32,7 @@ async def perform(firing: Firing, action: Any) -> None:  # noqa: ANN401 - a word
         await done
 
 
-def _cancel(firing: Firing, _: Any, __: Json) -> None:  # noqa: ANN401 - an action's argument
+def _cancel(firing: Firing, _: Value, __: Json) -> None:
     firing.callbacks.stopped.set()
     firing.run.stop()
 
@@ -55,25 +59,25 @@ def _set_property(firing: Firing, values: Json, _: Json) -> None:
             firing.run.stash.set(firing.stash_key(name), value)
 
 
-def _passages(_: Firing, value: Any) -> Any:  # noqa: ANN401 - wrong types are passed on as they are
+def _passages(_: Firing, value: Value) -> Value:
     if value is None:
         return ()
-    return tuple(mg.Passage(text=text) for text in value) if isinstance(value, list) else value
+    return tuple(Passage(text=text) for text in value) if isinstance(value, list) else value
 
 
-def _entries_named(firing: Firing, names: Any) -> Any:  # noqa: ANN401 - wrong types are passed on as they are
+def _entries_named(firing: Firing, names: Value) -> Value:
     known = {each.entry.name: each.entry for each in getattr(firing.event, "verdicts", ())}
     return tuple(known[name] for name in names) if isinstance(names, list) else names
 
 
-def _lorebooks_named(firing: Firing, names: Any) -> Any:  # noqa: ANN401 - wrong types are passed on as they are
+def _lorebooks_named(firing: Firing, names: Value) -> Value:
     if not isinstance(names, list):
         return names
     shelf = firing.world.studio.lorebooks
     return tuple(shelf.filled(firing.world.lorebooks[name]) for name in names)
 
 
-def _as_it_is(_: Firing, value: Any) -> Any:  # noqa: ANN401 - the property's own value
+def _as_it_is(_: Firing, value: Value) -> Value:
     return value
 
 
@@ -87,7 +91,7 @@ _MAKERS: Mapping[str, Callable[[Firing, Any], Any]] = {
 }
 
 
-def _replace_in_property(firing: Firing, what: Any, action: Json) -> None:  # noqa: ANN401 - several spellings
+def _replace_in_property(firing: Firing, what: Value, action: Json) -> None:
     name, old, new = _replacement(what, action)
     field = PROPERTY_FIELDS[name]
     current = getattr(firing.event, field, None)
@@ -97,7 +101,7 @@ def _replace_in_property(firing: Firing, what: Any, action: Json) -> None:  # no
         firing.change(**{field: tuple(replace(each, text=each.text.replace(old, new)) for each in current)})
 
 
-def _replacement(what: Any, action: Json) -> tuple[str, str, str]:  # noqa: ANN401 - several spellings
+def _replacement(what: Value, action: Json) -> tuple[str, str, str]:
     if isinstance(what, str):
         what = {"property": what, **action}
     if isinstance(what, list):
@@ -110,7 +114,7 @@ def _replacement(what: Any, action: Json) -> tuple[str, str, str]:  # noqa: ANN4
     return name, pair[0], pair[1]
 
 
-def _message(raw: Any) -> mg.Message:  # noqa: ANN401 - a pair or an object
+def _message(raw: Value) -> mg.Message:
     role, content = raw if isinstance(raw, list) else (raw["role"], raw["content"])
     return mg.Message(role=role.lower(), content=content)
 
@@ -141,7 +145,7 @@ def _set_part(firing: Firing, raw: Json, _: Json) -> None:
 
 
 def _set_variable(firing: Firing, raw: Json, _: Json) -> None:
-    variables = getattr(firing.event, "variables", mg.Variables())
+    variables = getattr(firing.event, "variables", Variables())
     scope = "local" if raw.get("scope", "local") in {"local", "locals"} else "shared"
     values = {**getattr(variables, scope), raw["name"]: raw["value"]}
     firing.change(variables=replace(variables, **{scope: values}))
@@ -153,7 +157,7 @@ def _on_entry(firing: Firing, name: str, action: Json) -> None:
         firing.change(entry=replace(event.entry, **vocabulary.entry_fields(action["set"])))
 
 
-def _remove_activated(firing: Firing, names: Any, _: Json) -> None:  # noqa: ANN401 - a name or a list
+def _remove_activated(firing: Firing, names: Value, _: Json) -> None:
     gone = names if isinstance(names, list) else [names]
     firing.change(activated=tuple(each for each in _activated(firing) if each.name not in gone))
 
@@ -163,7 +167,7 @@ def _activated(firing: Firing) -> tuple[mg.Entry, ...]:
     return found
 
 
-def _reverse_activated(firing: Firing, _: Any, __: Json) -> None:  # noqa: ANN401 - an action's argument
+def _reverse_activated(firing: Firing, _: Value, __: Json) -> None:
     firing.change(activated=tuple(reversed(_activated(firing))))
 
 
@@ -178,7 +182,7 @@ def _drop_lorebook(firing: Firing, name: str, _: Json) -> None:
     firing.change(lorebooks=tuple(each for each in lorebooks if each.lorebook.name != name))
 
 
-def _save_book(firing: Firing, raw: Any, action: Json) -> None:  # noqa: ANN401 - fields, or beside ``set``
+def _save_book(firing: Firing, raw: Value, action: Json) -> None:
     fields = raw if isinstance(raw, Mapping) else action.get("set", {})
     firing.world.save_book(firing.event.book.id, fields.get("set", fields))
 
@@ -196,7 +200,7 @@ def _add_child(firing: Firing, raw: Json, _: Json) -> None:
     story.activate(part.book_id, leaf)
 
 
-def _terminate(firing: Firing, _: Any, __: Json) -> None:  # noqa: ANN401 - an action's argument
+def _terminate(firing: Firing, _: Value, __: Json) -> None:
     firing.final = True
 
 
@@ -204,13 +208,13 @@ async def _sleep(seconds: float) -> None:
     await anyio.sleep(seconds)
 
 
-async def _wait_for(firing: Firing, what: Any) -> None:  # noqa: ANN401 - a word, seconds, or an object
+async def _wait_for(firing: Firing, what: Value) -> None:
     """Wait until something that the case names has happened: a stop, a callback, an event, a record."""
     name = next(iter(what.values())) if isinstance(what, Mapping) else what
     if isinstance(name, int | float):
         await anyio.sleep(name)
         return
-    while not (
+    while not (  # noqa: ASYNC110 - several sources, none of them a signal
         (name in {"cancel", "cancelled"} and firing.callbacks.stopped.is_set())
         or name in firing.callbacks.names
         or name in firing.recorder.names
@@ -223,7 +227,7 @@ def _only_book(firing: Firing, name: str, _: Json) -> None:
     firing.over = firing.event.book.name != name
 
 
-def _raise(_: Firing, text: Any, __: Json) -> None:  # noqa: ANN401 - an action's argument
+def _raise(_: Firing, text: Value, __: Json) -> None:
     raise BoomError(text)
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Json: TypeAlias = Mapping[str, Any]
+"""A JSON object."""
+
+Value: TypeAlias = Any
+"""Any JSON value, or whatever was observed in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +48,7 @@ def _case(raw: Json) -> Case:
     )
 
 
-def built(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def built(value: Value) -> Value:
     """*value* with every ``{"$repeat": [text, n]}`` in it built."""
     if isinstance(value, dict):
         if set(value) == {"$repeat"}:

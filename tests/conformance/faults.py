@@ -1,14 +1,17 @@
-"""Faults of a case: an error raised in a named place of the run, put there through the ports that steps use."""
+"""Faults of a case: errors in a named place of the run, put there through the ports that steps use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import marginalia as mg
-from tests.conformance.cases import Json
 from tests.conformance.world import NotBuiltYetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import marginalia as mg
+    from tests.conformance.cases import Json, Value
 
 _PLACES = {
     "delete_part": ("withdraw",),
@@ -24,11 +27,11 @@ _PLACES = {
 class FaultyArchive:
     """The real archive, except that some of its calls fail."""
 
-    def __init__(self, archive: Any, faults: Sequence[Json]) -> None:  # noqa: ANN401 - the product's own archive
+    def __init__(self, archive: Value, faults: Sequence[Json]) -> None:
         self._archive = archive
         self._faults = {method: _Fault(each) for each in faults for method in _methods(each)}
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the archive has
+    def __getattr__(self, name: str) -> Value:
         method = getattr(self._archive, name)
         return self._faults[name].before(method) if name in self._faults else method
 
@@ -40,7 +43,7 @@ class _Fault:
         self._text = spec["raise"]
 
     def before(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        async def failing(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the method's own
+        async def failing(*args: Value, **kwargs: Value) -> Value:
             if self._left > 0:
                 self._left -= 1
                 raise OSError(self._text)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import marginalia as mg
-from tests.conformance.recorder import Callbacks, Recorder
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Value
+    from tests.conformance.recorder import Callbacks, Recorder
+    from tests.conformance.world import World
 
 Event: TypeAlias = mg.events.Event
 
@@ -29,7 +32,7 @@ class Firing:
     final: bool = False
     over: bool = False
 
-    def change(self, **fields: Any) -> None:  # noqa: ANN401 - fields of an event
+    def change(self, **fields: Value) -> None:
         """Answer with these fields; one that the event lacks is not read back there, so nothing happens."""
         known = {name: value for name, value in fields.items() if hasattr(self.event, name)}
         self.event = replace(self.event, **known)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import marginalia as mg
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 from tests.conformance import vocabulary
-from tests.conformance.cases import Case, Json
 from tests.conformance.world import TickingClock, World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from tests.conformance.cases import Case, Json
 
 
 @asynccontextmanager

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
 import marginalia as mg
+from marginalia.pipeline.hooks import Subscription
 from tests.conformance import vocabulary
 from tests.conformance.actions import perform
-from tests.conformance.cases import Json
 from tests.conformance.firing import BoomError, Event, Firing
-from tests.conformance.recorder import Callbacks, Recorder
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.recorder import Callbacks, Recorder
+    from tests.conformance.world import World
 
 
-def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -> list[mg.Subscription]:
+def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -> list[Subscription]:
     """Register the listeners of an operation in their order; kept ones stay with the world."""
-    mine: list[mg.Subscription] = []
+    mine: list[Subscription] = []
     for spec in op.get("listeners") or ():
         listener = _listener(world, spec, callbacks, recorder)
         subscription = world.studio.on(vocabulary.EVENTS[spec["event"]], listener)
@@ -34,7 +37,7 @@ def _listener(
 ) -> Callable[[mg.Run, Event], Awaitable[Any]]:
     fired = 0
 
-    async def listener(run: mg.Run, event: Event) -> Event | mg.events.Final[Event] | None:
+    async def listener(run: mg.Run, event: Event) -> Event | mg.Final[Event] | None:
         nonlocal fired
         fired += 1
         if spec.get("n") not in (None, fired):
@@ -47,12 +50,12 @@ def _listener(
                 await perform(firing, action)
         await _chain(spec.get("chain"))
         final = firing.final or spec.get("chain") == "terminate"
-        return mg.events.Final(firing.event) if final else firing.event
+        return mg.Final(firing.event) if final else firing.event
 
     return listener
 
 
-async def _chain(chain: Any) -> None:  # noqa: ANN401 - a word or an object
+async def _chain(chain: Value) -> None:
     if chain in {"raise", "next_in_finally"} if isinstance(chain, str) else False:
         message = "the listener of the case failed"
         raise BoomError(message)

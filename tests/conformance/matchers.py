@@ -1,8 +1,8 @@
 """Comparing what a case expects with what came out.
 
-A plain value means equality, a plain dict only its listed keys, a list every element in order. A dict whose keys start
-with ``$`` holds matchers that must all hold; it may list plain keys beside them. What is compared may also judge for itself:
-a :class:`Judge` gets the expectation and answers with what is wrong.
+A plain value means equality, a plain dict only its listed keys, a list every element in order. A dict whose keys
+start with ``$`` holds matchers that must all hold; it may list plain keys beside them. What is compared may also
+judge for itself: a :class:`Judge` gets the expectation and answers with what is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, pairwise
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Value
 
 Mismatches: TypeAlias = Iterator[str]
 
@@ -38,7 +41,7 @@ class RenderError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An error as a case sees it: the text people read, the class of provider failure or kind, and its figures."""
+    """An error as a case sees it: the text people read, its class of provider failure or kind, its figures."""
 
     text: str
     category: str = ""
@@ -61,7 +64,7 @@ class Surroundings(Protocol):
         """``op_start`` or ``op_end`` of the operation; ``None`` for another name."""
         ...
 
-    def named_value(self, name: str) -> Any:  # noqa: ANN401 - any observed value
+    def named_value(self, name: str) -> Value:
         """What ``$same_as`` and ``$same_content_as`` name: a key beside, or ``label``, or ``label.key``."""
         ...
 
@@ -74,12 +77,12 @@ class Surroundings(Protocol):
 class Judge(Protocol):
     """A value that compares itself with what is expected."""
 
-    def mismatches(self, expected: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401 - any JSON
+    def mismatches(self, expected: Value, around: Surroundings, path: str) -> Mismatches:
         """What is wrong, one line each."""
         ...
 
 
-def mismatches(expected: Any, actual: Any, around: Surroundings, path: str = "") -> Mismatches:  # noqa: ANN401 - any JSON
+def mismatches(expected: Value, actual: Value, around: Surroundings, path: str = "") -> Mismatches:
     """What differs between *expected* and *actual*, one line each; nothing when they agree."""
     if isinstance(actual, Judge):
         yield from actual.mismatches(expected, around, path)
@@ -91,12 +94,12 @@ def mismatches(expected: Any, actual: Any, around: Surroundings, path: str = "")
         yield _differs(path, expected, actual)
 
 
-def matches(expected: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def matches(expected: Value, actual: Value, around: Surroundings) -> bool:
     """Whether *actual* is what is expected."""
     return next(mismatches(expected, actual, around), None) is None
 
 
-def equal(expected: Any, actual: Any) -> bool:  # noqa: ANN401 - any JSON
+def equal(expected: Value, actual: Value) -> bool:
     """Equality as cases mean it: nothing is null, a number is no truth value, times may be texts."""
     if expected is None:
         return actual is None or actual is MISSING
@@ -109,16 +112,18 @@ def equal(expected: Any, actual: Any) -> bool:  # noqa: ANN401 - any JSON
     return bool(expected == actual)
 
 
-def _differs(path: str, expected: Any, actual: Any) -> str:  # noqa: ANN401 - any JSON
+def _differs(path: str, expected: Value, actual: Value) -> str:
     return f"{path or 'value'}: expected {_short(expected)}, got {_short(actual)}"
 
 
-def _short(value: Any, limit: int = 400) -> str:  # noqa: ANN401 - any JSON
+def _short(value: Value, limit: int = 400) -> str:
     text = repr(value)
     return text if len(text) <= limit else f"{text[: limit - 40]} ... ({len(text)} characters)"
 
 
-def _dict_mismatches(expected: Mapping[str, Any], actual: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401
+def _dict_mismatches(
+    expected: Mapping[str, Value], actual: Value, around: Surroundings, path: str
+) -> Mismatches:
     for name, argument in expected.items():
         if not name.startswith("$"):
             yield from mismatches(argument, _child(actual, name), around, f"{path}.{name}".lstrip("."))
@@ -130,7 +135,7 @@ def _dict_mismatches(expected: Mapping[str, Any], actual: Any, around: Surroundi
         yield _differs(path, expected, actual)
 
 
-def _child(actual: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
+def _child(actual: Value, name: str) -> Value:
     if isinstance(actual, Failure):
         return actual.figures.get(name, MISSING)
     if isinstance(actual, Mapping):
@@ -138,7 +143,7 @@ def _child(actual: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
     return MISSING
 
 
-def _list_mismatches(expected: Sequence[Any], actual: Any, around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401
+def _list_mismatches(expected: Sequence[Value], actual: Value, around: Surroundings, path: str) -> Mismatches:
     if not _listlike(actual):
         yield _differs(path, expected, actual)
     elif path.rpartition(".")[2] in _AS_SETS:
@@ -154,7 +159,7 @@ def _list_mismatches(expected: Sequence[Any], actual: Any, around: Surroundings,
             yield from mismatches(want, got, around, f"{path}[{at}]")
 
 
-def _listlike(value: Any) -> bool:  # noqa: ANN401 - any JSON
+def _listlike(value: Value) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
@@ -170,7 +175,7 @@ def _matches_with_gaps(expected: Sequence[Any], actual: Sequence[Any], around: S
     return taken or (optional and _matches_with_gaps(rest, actual, around))
 
 
-def _time(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _time(value: Value) -> Value:
     if not isinstance(value, str):
         return value
     try:
@@ -179,13 +184,13 @@ def _time(value: Any) -> Any:  # noqa: ANN401 - any JSON
         return value
 
 
-def _comparable(name: Any, around: Surroundings) -> Any:  # noqa: ANN401 - any JSON
+def _comparable(name: Value, around: Surroundings) -> Value:
     known = around.named_time(name) if isinstance(name, str) else None
     return known if known is not None else _time(name)
 
 
 def _compare(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any, Surroundings], bool]:
-    def matcher(bound: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    def matcher(bound: Value, actual: Value, around: Surroundings) -> bool:
         try:
             return test(_time(actual), _comparable(bound, around))
         except TypeError:
@@ -194,7 +199,7 @@ def _compare(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any, Surroundin
     return matcher
 
 
-def _between(bounds: Sequence[Any], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _between(bounds: Sequence[Value], actual: Value, around: Surroundings) -> bool:
     low, high = (_comparable(bound, around) for bound in bounds)
     try:
         return bool(low <= _time(actual) <= high)
@@ -202,7 +207,7 @@ def _between(bounds: Sequence[Any], actual: Any, around: Surroundings) -> bool: 
         return False
 
 
-def _in_order(names: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _in_order(names: Value, actual: Value, around: Surroundings) -> bool:
     values = actual if names is True else [_named(name, actual, around) for name in names]
     try:
         return all(one <= next_one for one, next_one in pairwise([_time(each) for each in values]))
@@ -210,30 +215,30 @@ def _in_order(names: Any, actual: Any, around: Surroundings) -> bool:  # noqa: A
         return False
 
 
-def _named(name: Any, actual: Any, around: Surroundings) -> Any:  # noqa: ANN401 - any JSON
+def _named(name: Value, actual: Value, around: Surroundings) -> Value:
     found = _child(actual, name)
     return _comparable(name, around) if found is MISSING else found
 
 
-def _contains(wanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _contains(wanted: Value, actual: Value, around: Surroundings) -> bool:
     several = wanted if isinstance(wanted, list) else [wanted]
     if isinstance(actual, str | Failure):
         return all(str(each) in str(actual) for each in several)
     return _listlike(actual) and all(any(matches(each, got, around) for got in actual) for each in several)
 
 
-def _contains_none(unwanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _contains_none(unwanted: Value, actual: Value, around: Surroundings) -> bool:
     several = unwanted if isinstance(unwanted, list) else [unwanted]
     if actual is None or actual is MISSING:
         return True
     return not any(_contains([each], actual, around) for each in several)
 
 
-def _count(wanted: Any, actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _count(wanted: Value, actual: Value, around: Surroundings) -> bool:
     return (_listlike(actual) or isinstance(actual, str | Mapping)) and matches(wanted, len(actual), around)
 
 
-def _as_set(wanted: Sequence[Any], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _as_set(wanted: Sequence[Value], actual: Value, around: Surroundings) -> bool:
     return (
         _listlike(actual)
         and all(any(matches(each, got, around) for got in actual) for each in wanted)
@@ -241,7 +246,7 @@ def _as_set(wanted: Sequence[Any], actual: Any, around: Surroundings) -> bool:  
     )
 
 
-def _contains_ids(labels: Sequence[str], actual: Any, around: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _contains_ids(labels: Sequence[str], actual: Value, around: Surroundings) -> bool:
     return all(
         any(
             re.search(rf"(?<!\w){re.escape(spelling)}(?!\w)", str(actual))
@@ -251,18 +256,18 @@ def _contains_ids(labels: Sequence[str], actual: Any, around: Surroundings) -> b
     )
 
 
-def _max_run(limit: Sequence[Any], actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _max_run(limit: Sequence[Value], actual: Value, _: Surroundings) -> bool:
     char, most = limit
     return all(each != char or sum(1 for _ in run) <= most for each, run in groupby(str(actual)))
 
 
-def _non_overlapping(number: int, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _non_overlapping(number: int, actual: Value, _: Surroundings) -> bool:
     if not _listlike(actual) or len(actual) != number:
         return False
     return all(one[1] <= after[0] for one, after in pairwise(sorted(actual)))
 
 
-def _category(category: str, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+def _category(category: str, actual: Value, _: Surroundings) -> bool:
     return (
         isinstance(actual, Failure)
         and actual.category == category
@@ -270,17 +275,17 @@ def _category(category: str, actual: Any, _: Surroundings) -> bool:  # noqa: ANN
     )
 
 
-def _category_text_only(wanted: bool, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401, FBT001 - a matcher's argument
+def _category_text_only(wanted: bool, actual: Value, _: Surroundings) -> bool:  # noqa: FBT001 - a matcher's argument
     return isinstance(actual, Failure) and (actual.text.strip() == actual.category_text.strip()) is wanted
 
 
-def _some_pair_differs(wanted: bool, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401, FBT001 - a matcher's argument
+def _some_pair_differs(wanted: bool, actual: Value, _: Surroundings) -> bool:  # noqa: FBT001 - a matcher's argument
     halves = [str(each).partition("+") for each in actual]
     return any(left != right for left, _plus, right in halves) is wanted
 
 
 def _is(test: Callable[[Any], bool]) -> Callable[[Any, Any, Surroundings], bool]:
-    def matcher(wanted: Any, actual: Any, _: Surroundings) -> bool:  # noqa: ANN401 - any JSON
+    def matcher(wanted: Value, actual: Value, _: Surroundings) -> bool:
         return test(actual) is wanted
 
     return matcher
@@ -321,13 +326,13 @@ _MATCHERS: Mapping[str, Callable[[Any, Any, Surroundings], bool]] = {
 }
 
 
-def _jsonlike(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _jsonlike(value: Value) -> Value:
     if isinstance(value, Mapping):
         return {name: _jsonlike(each) for name, each in value.items()}
     return [_jsonlike(each) for each in value] if _listlike(value) else value
 
 
-def _content(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _content(value: Value) -> Value:
     """A value without identifiers and creation times; an operation stands for its ``content``."""
     if isinstance(value, Mapping):
         inner = value.get("content", value)

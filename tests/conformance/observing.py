@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import marginalia as mg
+from marginalia.values import BookId, PartId
 from tests.conformance import vocabulary
-from tests.conformance.cases import Json
 from tests.conformance.matchers import Mismatches, Surroundings, mismatches
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import marginalia as mg
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.world import World
 
 Observers: TypeAlias = Mapping[str, Callable[[], Any]]
 
@@ -37,7 +41,7 @@ class Unknown:
 
     name: str
 
-    def mismatches(self, _expected: Any, _around: Surroundings, path: str) -> Mismatches:  # noqa: ANN401
+    def mismatches(self, _expected: Value, _around: Surroundings, path: str) -> Mismatches:
         """Always one: the adapter has to learn the word."""
         yield f"{path}: the adapter cannot observe {self.name!r} after this operation"
 
@@ -107,7 +111,7 @@ class Http:
                 yield from mismatches(wanted, getattr(self, name, None), around, f"{path}.{name}")
 
 
-def state_observers(world: World, book_id: mg.BookId | None = None) -> dict[str, Callable[[], Any]]:
+def state_observers(world: World, book_id: BookId | None = None) -> dict[str, Callable[[], Any]]:
     """What can be seen of a book at any time; without *book_id* of the case's own."""
 
     def book() -> mg.Book:
@@ -139,7 +143,7 @@ def described_part(part: mg.Part) -> dict[str, Any]:
     return vocabulary.described_part(part)
 
 
-def full_part(world: World, part_id: mg.PartId) -> dict[str, Any]:
+def full_part(world: World, part_id: PartId) -> dict[str, Any]:
     """A stored part with the prompt that its receipt kept."""
     part = world.studio.story.part(part_id)
     receipt = world.studio.story.receipt(part)
@@ -190,7 +194,7 @@ def _of_each(world: World, see: Callable[[mg.Part], Any]) -> dict[str, Any]:
 
 def described_summary(world: World, part: mg.Part) -> dict[str, Any] | None:
     """The summary on a part, in the words of the cases."""
-    summary = world.studio.summaries.on(part)
+    summary = world.studio.summaries.of(part)
     if summary is None:
         return None
     kind = "META_SUMMARY" if summary.meta else "SUMMARY"
@@ -201,7 +205,7 @@ def stored_summaries(world: World, book: mg.Book) -> int:
     """How many summaries a book holds, those that a meta summary took the place of included."""
     found = 0
     for part in world.studio.story.parts(book):
-        summary = world.studio.summaries.on(part)
+        summary = world.studio.summaries.of(part)
         while summary is not None:
             found, summary = found + 1, summary.replaced
     return found

@@ -1,14 +1,21 @@
-"""What a listener of a case can read at its point: properties, fields of the prompt data, variables, the part."""
+"""What a listener of a case can read at its point: properties, prompt data, variables, the part."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import marginalia as mg
+from marginalia.lore.book import FilledLorebook
+from marginalia.prompt.context import Variables
 from tests.conformance import vocabulary
-from tests.conformance.cases import Json
-from tests.conformance.firing import Event, Firing
+from tests.conformance.observing import described_book, described_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.firing import Firing
 
 PROPERTY_FIELDS = {
     "SUMMARIES": "summaries",
@@ -21,7 +28,7 @@ PROPERTY_FIELDS = {
 """Where an event keeps the properties of the specification that are read back."""
 
 
-def recorded(firing: Firing, name: str, action: Json) -> Any:  # noqa: ANN401 - any value
+def recorded(firing: Firing, name: str, action: Json) -> Value:
     if action.get("value") == "start_end_times":
         return [firing.began, time.monotonic()]
     if "value" in action:
@@ -31,7 +38,7 @@ def recorded(firing: Firing, name: str, action: Json) -> Any:  # noqa: ANN401 - 
     return _field(firing, action.get("field", name))
 
 
-def _property(firing: Firing, name: str) -> Any:  # noqa: ANN401 - any value
+def _property(firing: Firing, name: str) -> Value:
     event = firing.event
     if name == "ORIGINAL_MESSAGE":
         original = getattr(event, "original", None)
@@ -47,54 +54,43 @@ def _property(firing: Firing, name: str) -> Any:  # noqa: ANN401 - any value
     return [_name_of(each) for each in value]
 
 
-def _name_of(value: Any) -> str:  # noqa: ANN401 - an entry, a lorebook or a passage
+def _name_of(value: Value) -> str:
     if isinstance(value, mg.Entry):
         return value.name
-    return value.lorebook.name if isinstance(value, mg.FilledLorebook) else value.text
+    return value.lorebook.name if isinstance(value, FilledLorebook) else value.text
 
 
-def _field(firing: Firing, path: str) -> Any:  # noqa: ANN401 - any value
+def _field(firing: Firing, path: str) -> Value:
     """What a dotted name means at this point; a bare word that names nothing is recorded as ``True``."""
-    event, world = firing.event, firing.world
-    book = world.studio.books.get(event.book.id)
     head, _, rest = path.partition(".")
-    part = getattr(event, "part", None)
-    if path == "state":
-        return str(firing.run.state)
-    if path == "book":
-        return book.name
-    if path == "book.active_leaf":
-        return world.label(book.active_leaf)
-    if head == "book":
-        return getattr(
-            book, {"globals": "global_variables"}.get(rest, rest), getattr(book.prompts, rest, None)
-        )
-    if head == "TEMPLATE_CONTEXT":
-        return _variable(event, rest)
-    if head in {"part", "message"}:
-        return part and (vocabulary.described_part(part) | {"label": world.label(part.id)}).get(
-            rest or "label"
-        )
-    if head in {"request", "input", "turn"} and rest:
-        return _turn_field(event, rest)
-    if head in {"prompt_data", "data"}:
-        return _prompt_field(event, rest)
     if path in vocabulary.PROMPT_DATA:
-        return _prompt_field(event, path)
-    return (
-        _property(firing, path) if path in {*PROPERTY_FIELDS, "ORIGINAL_MESSAGE", "LOREBOOK_ENTRY"} else True
-    )
+        return _prompt_field(firing, path)
+    if path in {*PROPERTY_FIELDS, "ORIGINAL_MESSAGE", "LOREBOOK_ENTRY"}:
+        return _property(firing, path)
+    return _FIELDS[head](firing, rest) if head in _FIELDS else True
 
 
-def _variable(event: Event, path: str) -> Any:  # noqa: ANN401 - any value
-    variables = getattr(event, "variables", mg.Variables())
+def _book_field(firing: Firing, name: str) -> Value:
+    book = firing.world.studio.books.get(firing.event.book.id)
+    described = described_book(firing.world, book) | {"globals": dict(book.global_variables)}
+    return described[name or "name"]
+
+
+def _part_field(firing: Firing, name: str) -> Value:
+    part = getattr(firing.event, "part", None)
+    return part and (described_part(part) | {"label": firing.world.label(part.id)}).get(name or "label")
+
+
+def _variable(firing: Firing, path: str) -> Value:
+    variables = getattr(firing.event, "variables", Variables())
     _, _, rest = path.partition("variables.")
     scope, _, name = rest.partition(".")
     values = variables.local if scope in {"local", "locals"} else variables.shared
     return values.get(name) if name else dict(values)
 
 
-def _turn_field(event: Event, name: str) -> Any:  # noqa: ANN401 - any value
+def _turn_field(firing: Firing, name: str) -> Value:
+    event = firing.event
     if name == "type":
         return {"NewPart": "NEW_MESSAGE", "Swipe": "SWIPE", "Regenerate": "REGENERATE"}[
             type(event.request).__name__
@@ -102,8 +98,22 @@ def _turn_field(event: Event, name: str) -> Any:  # noqa: ANN401 - any value
     return getattr(event.turn, name, None)
 
 
-def _prompt_field(event: Event, name: str) -> Any:  # noqa: ANN401 - any value
-    value: Any = event
+def _prompt_field(firing: Firing, name: str) -> Value:
+    value: Value = firing.event
     for step in vocabulary.PROMPT_DATA[name]:
         value = getattr(value, step, None)
     return value
+
+
+_FIELDS: Mapping[str, Callable[[Firing, str], Value]] = {
+    "state": lambda firing, _: str(firing.run.state),
+    "book": _book_field,
+    "part": _part_field,
+    "message": _part_field,
+    "request": _turn_field,
+    "input": _turn_field,
+    "turn": _turn_field,
+    "TEMPLATE_CONTEXT": _variable,
+    "prompt_data": _prompt_field,
+    "data": _prompt_field,
+}

@@ -1,17 +1,22 @@
-"""What a generation says while it runs: its events and its callbacks, written down in the words of the cases."""
+"""What a generation says while it runs: events and callbacks, written down in the words of the cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 import marginalia as mg
+from marginalia.pipeline.hooks import Subscription
+from marginalia.values import PartId
 from tests.conformance import vocabulary
-from tests.conformance.cases import Json
 from tests.conformance.matchers import Failure
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tests.conformance.cases import Json
+    from tests.conformance.world import World
 
 _CALLBACK_EVENTS = {
     mg.events.ChunkReceived: lambda event: event.chunk,
@@ -38,13 +43,13 @@ _KNOWN_FIELDS = (
 
 
 class Recorder:
-    """Listens to all 23 events: the first listener of a run writes them down, another after all others sees the answers."""
+    """Listens to all events: the first listener of a run writes them down, the last one sees the answers."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.values: dict[str, list[Any]] = {}
         self.latest: dict[str, Any] = {}
-        self._subscriptions: list[mg.Subscription] = []
+        self._subscriptions: list[Subscription] = []
 
     def first(self, studio: mg.Studio) -> None:
         """Register before the listeners of the case."""
@@ -85,7 +90,7 @@ class Callbacks(mg.GenerationListener):
         self.errors: list[Exception] = []
         self.questions: list[str] = []
         self.end: str | None = None
-        self.end_part: mg.PartId | None = None
+        self.end_part: PartId | None = None
         self.stop: Callable[[], None] = lambda: None
         self.stopped = anyio.Event()
         self._world = world

@@ -1,15 +1,19 @@
-"""Running many cases at once, each in a thread and an event loop of its own, so that none can hold up another."""
+"""Running many cases at once, each in its own thread and event loop, so that none can hold up another."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
-from tests.conformance.cases import Case
 from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.conformance.cases import Case
 
 _GRACE_SECONDS = 10.0
 

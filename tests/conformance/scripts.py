@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from marginalia.testing import Answer, Recorded, Refuse, Status, answer_from
-from tests.conformance.cases import Json
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Json
+    from tests.conformance.world import World
 
 _UNSCRIPTED = Status(418, {"error": {"message": "the case has no answer left"}})
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import anyio
 
 import marginalia as mg
 from tests.conformance import observing
-from tests.conformance.cases import Case, Json
 from tests.conformance.given import world_of
 from tests.conformance.matchers import MISSING, mismatches
 from tests.conformance.observing import Observation
 from tests.conformance.operations import OPERATIONS
 from tests.conformance.world import NotBuiltYetError, World
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tests.conformance.cases import Case, Json, Value
 
 SECONDS_PER_CASE = 40.0
 
@@ -62,7 +65,7 @@ class Around:
         """When the operation began or ended."""
         return {"op_start": self.here.began, "op_end": self.here.ended}.get(name)
 
-    def named_value(self, name: str) -> Any:  # noqa: ANN401 - any observed value
+    def named_value(self, name: str) -> Value:
         """A value beside, an operation, or a value of an operation."""
         if name in self.here.values:
             return self.here.values[name]
@@ -137,7 +140,7 @@ async def _end_background(world: World, ops: list[tuple[Json, Observation]]) -> 
             seen.ended = world.clock()
 
 
-def _same_as_names(value: Any) -> set[str]:  # noqa: ANN401 - any JSON
+def _same_as_names(value: Value) -> set[str]:
     if isinstance(value, list):
         return set().union(*(_same_as_names(each) for each in value)) if value else set()
     if not isinstance(value, Mapping):
@@ -182,7 +185,7 @@ def _compare(played: Played) -> Iterator[str]:
             yield from mismatches(case.then[name], _across(played, name), final, name)
 
 
-def _across(played: Played, name: str) -> Any:  # noqa: ANN401 - any observed value
+def _across(played: Played, name: str) -> Value:
     """What a key means that stands over several operations without labels."""
     if name == "rendered":
         return [seen.observers["rendered"]() for _, seen in played.ops if "rendered" in seen.observers]

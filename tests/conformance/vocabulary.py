@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
-from tests.conformance.cases import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.conformance.cases import Json, Value
 
 EVENTS: Mapping[str, type[mg.events.Event]] = {
     "".join(f"_{char}" if char.isupper() else char for char in each.__name__).strip("_").upper(): each
@@ -148,7 +151,7 @@ def stored_part(part: mg.Part, raw: Json, now: datetime) -> mg.Part:
     return replace(part, turn=replace(part.turn, **given_turn), **changes)
 
 
-def _stored(name: str, value: Any, now: datetime) -> Any:  # noqa: ANN401 - any JSON
+def _stored(name: str, value: Value, now: datetime) -> Value:
     if name.endswith("_time"):
         return time(value, now)
     if name == "images":

@@ -1,16 +1,21 @@
-"""The world of a case: the studio, the scripted server, the labels of parts, and everything that was recorded."""
+"""The world of a case: the studio, the scripted server, the labels of parts, and what was recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import marginalia as mg
-from marginalia.testing import ScriptedServer
+from marginalia.pipeline.hooks import Subscription
+from marginalia.values import BookId, LorebookId, PartId
 from tests.conformance import vocabulary
-from tests.conformance.cases import Case, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import marginalia as mg
+    from marginalia.testing import ScriptedServer
+    from tests.conformance.cases import Case, Json, Value
 
 
 class NotBuiltYetError(Exception):
@@ -36,13 +41,13 @@ class World:
     clock: TickingClock
     server: ScriptedServer
     studio: mg.Studio
-    book_id: mg.BookId | None = None
-    books: dict[str, mg.BookId] = field(default_factory=dict)
-    parts: dict[str, mg.PartId] = field(default_factory=dict)
-    lorebooks: dict[str, mg.LorebookId] = field(default_factory=dict)
+    book_id: BookId | None = None
+    books: dict[str, BookId] = field(default_factory=dict)
+    parts: dict[str, PartId] = field(default_factory=dict)
+    lorebooks: dict[str, LorebookId] = field(default_factory=dict)
     records: dict[str, list[Any]] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
-    kept: list[mg.Subscription] = field(default_factory=list)
+    kept: list[Subscription] = field(default_factory=list)
     background: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     @property
@@ -62,20 +67,20 @@ class World:
         """The stored part with that label."""
         return self.studio.story.part(self.parts[label])
 
-    def label(self, part: mg.PartId | None) -> str | None:
+    def label(self, part: PartId | None) -> str | None:
         """The label of a part; ``?7`` for a part that the case did not name."""
         if part is None:
             return None
         return next((label for label, known in self.parts.items() if known == part), f"?{part}")
 
     def part_in(self, label: str, book: mg.Book) -> mg.Part:
-        """The part with that label, or its counterpart in a copy of the book: the same place in the order of creation."""
+        """The part with that label; in a copy of the book the one that was created at its place."""
         if book.id == self.book_id:
             return self.part(label)
         place = [each.id for each in self.studio.story.parts(self.book)].index(self.parts[label])
         return self.studio.story.parts(book)[place]
 
-    def record(self, name: str, value: Any) -> None:  # noqa: ANN401 - any recorded value
+    def record(self, name: str, value: Value) -> None:
         """Append to ``records[name]``."""
         self.records.setdefault(name, []).append(value)
 
@@ -83,7 +88,7 @@ class World:
         """The records as they are now."""
         return {name: list(values) for name, values in self.records.items()}
 
-    def save_book(self, book_id: mg.BookId, fields: Json) -> mg.Book:
+    def save_book(self, book_id: BookId, fields: Json) -> mg.Book:
         """Save a book with *fields* changed, as its settings dialog does."""
         book = self.studio.books.get(book_id)
         changes: dict[str, Any] = {name: fields[name] for name in ("name", "description") if name in fields}

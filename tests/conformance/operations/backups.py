@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.conformance import observing
-from tests.conformance.cases import Json
-from tests.conformance.observing import Observers
 from tests.conformance.world import NotBuiltYetError, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.observing import Observers
 
 
 async def take_backup(world: World, op: Json) -> Observers:
@@ -37,7 +40,7 @@ async def clone_backup(world: World, op: Json) -> Observers:
     return observing.state_observers(world, made.id)
 
 
-def _relabel(world: World, book_id: Any) -> None:  # noqa: ANN401 - the id of a book
+def _relabel(world: World, book_id: Value) -> None:
     """The labels go to the parts that stand in the restored ones' places, in the order of creation."""
     labels = [each["part"] for each in world.case.given.get("parts") or ()]
     parts = world.studio.story.parts(book_id)
@@ -52,7 +55,7 @@ async def export_story(world: World, op: Json) -> Observers:
     return {"bytes": lambda: len(raw), "text": lambda: raw.decode(errors="replace")}
 
 
-def _needed(owner: Any, name: str) -> Any:  # noqa: ANN401 - any public function
+def _needed(owner: Value, name: str) -> Value:
     found = getattr(owner, name, None)
     if found is None:
         message = f"{type(owner).__name__}.{name}"

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 import marginalia as mg
-from marginalia.testing import Recorded
+from marginalia.pipeline.hooks import Subscription
+from marginalia.values import BookId, PartId, Request
 from tests.conformance import observing, vocabulary
-from tests.conformance.cases import Json
 from tests.conformance.faults import break_archive
 from tests.conformance.listeners import register
 from tests.conformance.matchers import Failure
 from tests.conformance.observing import AtLeast, AtMost, Observers
 from tests.conformance.recorder import Callbacks, Recorder
 from tests.conformance.scripts import script_answers
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from marginalia.testing import Recorded
+    from tests.conformance.cases import Json
+    from tests.conformance.world import World
 
 _DISCONNECT_SECONDS = 2.0
 
@@ -32,7 +37,7 @@ class Generation:
     op: Json
     callbacks: Callbacks
     recorder: Recorder
-    subscriptions: list[mg.Subscription] = field(default_factory=list)
+    subscriptions: list[Subscription] = field(default_factory=list)
     run: mg.Run | None = None
     refused: Exception | None = None
     requests: list[Recorded] = field(default_factory=list)
@@ -89,7 +94,7 @@ class Generation:
         return self.refused or (self.run and self.run.error)
 
     @property
-    def part_id(self) -> mg.PartId | None:
+    def part_id(self) -> PartId | None:
         """The resulting part: the one reported at the end, else the one asked for, if it is there."""
         if self.callbacks.end_part is not None:
             return self.callbacks.end_part
@@ -98,17 +103,17 @@ class Generation:
         return part if part in self.world.studio.story.tree(self.book_id).nodes() else None
 
     @property
-    def book_id(self) -> mg.BookId:
+    def book_id(self) -> BookId:
         """The book that was written to."""
         return self.world.book_named(self.op.get("book")).id
 
     async def under_way(self) -> None:
-        """Wait until the model was asked or the run is over, so that the next operation may script its own answers."""
-        while self.run is not None and not self.run.ended and not self.requests:
+        """Wait until the model was asked or the run is over; the next operation scripts its own answers."""
+        while self.run is not None and not self.run.ended and not self.requests:  # noqa: ASYNC110 - another thread's list
             await anyio.sleep(0.01)
 
 
-def _request(world: World, raw: Json) -> mg.Request:
+def _request(world: World, raw: Json) -> Request:
     if raw["type"] == "NEW_MESSAGE":
         return mg.NewPart()
     make = mg.Swipe if raw["type"] == "SWIPE" else mg.Regenerate

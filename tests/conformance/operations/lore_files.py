@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
+from marginalia.values import LorebookId
 from tests.conformance import observing, vocabulary
-from tests.conformance.cases import Json
 from tests.conformance.matchers import MISSING
-from tests.conformance.observing import Observers
 from tests.conformance.recorder import failure
 from tests.conformance.world import NotBuiltYetError, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.observing import Observers
 
 
 async def import_world_info(world: World, op: Json) -> Observers:
@@ -97,17 +101,17 @@ class _Import:
 class _Paths:
     """Pairs of ways down from the root that must lead to the same lorebook."""
 
-    def __init__(self, shelf: Any, root: mg.Lorebook | None) -> None:  # noqa: ANN401 - the studio's repository
+    def __init__(self, shelf: Value, root: mg.Lorebook | None) -> None:
         self._shelf = shelf
         self._root = root
 
-    def mismatches(self, expected: Sequence[Sequence[str]], _: Any, path: str) -> Any:  # noqa: ANN401
+    def mismatches(self, expected: Sequence[Sequence[str]], _: Value, path: str) -> Value:
         """One for every pair that leads to different lorebooks."""
         for one, other in expected:
             if self._follow(one) != self._follow(other):
                 yield f"{path}: {one!r} and {other!r} lead to different lorebooks"
 
-    def _follow(self, way: str) -> mg.LorebookId | None:
+    def _follow(self, way: str) -> LorebookId | None:
         at = self._root
         for name in filter(None, way.split("/")):
             below = [self._shelf.get(each) for each in at.subbooks] if at else []
@@ -115,7 +119,7 @@ class _Paths:
         return at and at.id
 
 
-def _names_below(shelf: Any, lorebook: mg.Lorebook) -> list[str]:  # noqa: ANN401 - the studio's repository
+def _names_below(shelf: Value, lorebook: mg.Lorebook) -> list[str]:
     return [shelf.get(each).name for each in lorebook.subbooks]
 
 
@@ -154,7 +158,7 @@ async def export_lorebook(world: World, op: Json) -> Observers:
     return found if error else found | await _described_export(world, raw)
 
 
-async def _described_export(world: World, raw: Any) -> dict[str, Callable[[], Any]]:  # noqa: ANN401 - text or bytes
+async def _described_export(world: World, raw: Value) -> dict[str, Callable[[], Value]]:
     other = mg.Studio(":memory:", clock=world.clock)
     try:
         seen = _Import(world, other)
@@ -184,7 +188,7 @@ async def _described_export(world: World, raw: Any) -> dict[str, Callable[[], An
     }
 
 
-def _breadth_first(shelf: Any, root: mg.Lorebook) -> Sequence[mg.Lorebook]:  # noqa: ANN401 - the studio's repository
+def _breadth_first(shelf: Value, root: mg.Lorebook) -> Sequence[mg.Lorebook]:
     found = [root]
     for each in found:
         known = {one.id for one in found}

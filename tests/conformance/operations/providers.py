@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
+from marginalia.inference import Probe
 from marginalia.testing import Recorded, Status
 from tests.conformance import observing
-from tests.conformance.cases import Json
 from tests.conformance.matchers import MISSING
-from tests.conformance.observing import Observers
 from tests.conformance.recorder import failure
 from tests.conformance.scripts import script_answers
-from tests.conformance.world import NotBuiltYetError, World
+from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Json
+    from tests.conformance.observing import Observers
 
 
 async def token_limits(world: World, _: Json) -> Observers:
@@ -34,14 +37,11 @@ async def test_connection(world: World, op: Json) -> Observers:
         world.server.models = Status(models["status"], {"error": {"message": models.get("message", "")}})
     requests: list[Recorded] = []
     script_answers(world, op, requests)
-    probe = getattr(world.studio.models, "probe", None)
-    if probe is None:
-        message = "studio.models.probe"
-        raise NotBuiltYetError(message)
+    probe = Probe(world.studio.models.client)
     found: Any = None
     error: Exception | None = None
     try:
-        found = await probe(world.studio.providers.get(world.book.provider_id))
+        found = await probe.test(world.studio.providers.get(world.book.provider_id))
     except mg.ModelError as caught:
         error = caught
     error = error or getattr(found, "error", None)

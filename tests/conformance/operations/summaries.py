@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 import marginalia as mg
-from marginalia.testing import Recorded
 from tests.conformance import observing
-from tests.conformance.cases import Json
 from tests.conformance.matchers import MISSING, Failure
-from tests.conformance.observing import Observers
 from tests.conformance.recorder import failure
 from tests.conformance.scripts import script_answers
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from marginalia.testing import Recorded
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.observing import Observers
+    from tests.conformance.world import World
+
+
+_ARRIVAL_SECONDS = 0.3
 
 
 class Attempt:
@@ -26,26 +33,34 @@ class Attempt:
         self.requests: list[Recorded] = []
         self.error: Exception | None = None
         self.made: mg.Summary | None = None
+        self.merged: tuple[mg.Summary, ...] = ()
         self.stopped = False
 
-    async def make(self, start: Callable[[Callable[[str], None]], Awaitable[mg.Summary | None]]) -> None:
+    async def make(self, start: Callable[[], Awaitable[mg.Summary]]) -> None:
         """Run *start* to its end; it is cancelled after the chunk that the case says."""
         script_answers(self.world, self.op, self.requests)
-        chunks = 0
-        last = (self.op.get("cancel") or {}).get("after_chunk")
-        with anyio.CancelScope() as scope:
-
-            def heard(_: str) -> None:
-                nonlocal chunks
-                chunks += 1
-                if chunks == last:
-                    scope.cancel()
-
+        async with anyio.create_task_group() as tasks:
+            if self.op.get("cancel"):
+                tasks.start_soon(self._stop_after, self.op["cancel"]["after_chunk"], tasks.cancel_scope)
             try:
-                self.made = await start(heard)
+                self.made = await start()
             except mg.MarginaliaError as error:
                 self.error = error
-        self.stopped = scope.cancelled_caught
+            tasks.cancel_scope.cancel()
+        self.stopped = self.made is None and self.error is None
+
+    async def _stop_after(self, chunks: int, scope: anyio.CancelScope) -> None:
+        """Cancel a moment after the server has sent so many chunks of its first answer."""
+        while not self.requests:  # noqa: ASYNC110 - another thread's list
+            await anyio.sleep(0.01)
+        sent = 0
+        for chunk in self.op["model"][0]["chunks"]:
+            await anyio.sleep(chunk.get("pause_seconds", 0))
+            sent += "pause_seconds" not in chunk
+            if sent == chunks:
+                break
+        await anyio.sleep(_ARRIVAL_SECONDS)
+        scope.cancel()
 
     def observers(self) -> dict[str, Callable[[], Any]]:
         """What can be seen of it."""
@@ -56,7 +71,7 @@ class Attempt:
             "request": self._request,
             "summary": lambda: observing.described_summary(world, world.part(self.part)),
             "covers": self._covers,
-            "merged": self._merged,
+            "merged": lambda: [each.text for each in self.merged],
             "hash": lambda: self.made and self.made.source_hash,
             "ended": self._ended,
             "error": self._failure,
@@ -67,31 +82,22 @@ class Attempt:
             return None
         return [[each["role"], each["content"]] for each in self.requests[-1].body["messages"]]
 
-    def _block(self) -> Any:  # noqa: ANN401 - a block of the product
-        part = self.world.parts[self.part]
-        blocks = self.world.studio.summaries.blocks(self.world.book, leaf=part)
-        return next((each for each in blocks if each.summary.part_id == part), None)
-
     def _covers(self) -> list[str | None]:
-        block = self._block()
-        return [self.world.label(each) for each in reversed(block.parts)] if block else []
-
-    def _merged(self) -> list[str]:
-        """The texts of the summaries that were merged, oldest first, as the overview of the product shows them."""
         part = self.world.parts[self.part]
-        nodes = self.world.studio.summaries.overview(self.world.book, leaf=part)
-        return [each.summary.text for node in nodes if node.summary.part_id == part for each in node.children]
+        blocks = self.world.studio.summaries.blocks(self.world.book, part)
+        covered = next((block.parts for block, _ in blocks if block.summary.part_id == part), ())
+        return [self.world.label(each) for each in reversed(covered)]
 
     def _ended(self) -> str:
         if self.stopped:
             return "terminated"
         return "error" if self.error is not None else "completed"
 
-    def _failure(self) -> Any:  # noqa: ANN401 - a failure or nothing
+    def _failure(self) -> Value:
         if self.error is None:
             return MISSING
-        if isinstance(self.error, mg.SummaryTooLong):
-            figures = {"required": self.error.required, "available": self.error.available}
+        if isinstance(self.error, mg.ContextOverflow):
+            figures = {"required": self.error.tokens, "available": self.error.room}
             return Failure(text=str(self.error), kind="summary_context", figures=figures)
         return failure(str(self.error), self.error)
 
@@ -100,7 +106,7 @@ async def create_summary(world: World, op: Json) -> Observers:
     """Summarise the story down to a part."""
     attempt = Attempt(world, op, op["part"])
     part = world.part(op["part"])
-    await attempt.make(lambda heard: world.studio.summaries.create(world.book, part, on_chunk=heard))
+    await attempt.make(lambda: world.studio.summaries.create(world.book, part))
     return attempt.observers()
 
 
@@ -108,7 +114,9 @@ async def create_meta_summary(world: World, op: Json) -> Observers:
     """Merge the summaries from one part back to another."""
     attempt = Attempt(world, op, op["from"])
     newest, oldest = world.part(op["from"]), world.part(op["to"])
-    await attempt.make(lambda heard: world.studio.summaries.merge(world.book, newest, oldest, on_chunk=heard))
+    with suppress(mg.MarginaliaError):  # what cannot be merged is told by the attempt
+        attempt.merged = world.studio.summaries.merge_draft(world.book, newest, oldest).merged
+    await attempt.make(lambda: world.studio.summaries.merge(world.book, newest, oldest))
     return attempt.observers()
 
 
@@ -129,13 +137,13 @@ async def collect_blocks(world: World, op: Json) -> Observers:
     """The blocks of a branch, newest first, and whether each is still valid."""
     book = world.book_named(op.get("book"))
     leaf = None if op.get("leaf") is None else world.parts[op["leaf"]]
-    blocks = world.studio.summaries.blocks(book, leaf=leaf)
+    blocks = world.studio.summaries.blocks(book, leaf)
     seen = observing.state_observers(world, book.id)
-    texts, valid = [each.summary.text for each in blocks], [each.valid for each in blocks]
+    texts, valid = [block.summary.text for block, _ in blocks], [fresh for _, fresh in blocks]
     return seen | {
         "blocks": lambda: texts,
         "valid": lambda: valid,
-        "parts": lambda: [[world.label(part) for part in each.parts] for each in blocks],
+        "covers": lambda: [[world.label(part) for part in block.parts] for block, _ in blocks],
     }
 
 
@@ -146,7 +154,7 @@ async def collect_tree(world: World, op: Json) -> Observers:
     return observing.state_observers(world, book.id) | {"tree": lambda: [_described(each) for each in nodes]}
 
 
-def _described(node: Any) -> dict[str, Any]:  # noqa: ANN401 - a node of the product's overview
+def _described(node: Value) -> dict[str, Value]:
     return {
         "text": node.summary.text,
         "order": node.number,

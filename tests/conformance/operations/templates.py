@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import marginalia as mg
-from tests.conformance.cases import Json
+from marginalia.pipeline.defaults import default_prompts
+from marginalia.prompt.context import Facts, TemplateContext, Variables
+from marginalia.prompt.templates import check as check_template
+from marginalia.prompt.templates import render as render_template
+from marginalia.values import EPOCH
 from tests.conformance.matchers import MISSING, RenderError
-from tests.conformance.observing import Observers
-from tests.conformance.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conformance.cases import Json
+    from tests.conformance.observing import Observers
+    from tests.conformance.world import World
 
 _GENERATION_SEED = 7
 
 
-def _context(world: World) -> mg.TemplateContext:
+def _context(world: World) -> TemplateContext:
     """The context of the case, made at the first rendering."""
     if "template context" not in world.made:
         world.made["template context"] = _new_context(world.case.given.get("context") or {})
-    found: mg.TemplateContext = world.made["template context"]
+    found: TemplateContext = world.made["template context"]
     return found
 
 
-def _new_context(raw: Json) -> mg.TemplateContext:
-    variables = mg.Variables(local=raw.get("locals") or {}, shared=raw.get("globals") or {})
-    return mg.TemplateContext(_facts(raw), variables, Random(_GENERATION_SEED))  # noqa: S311 - dice of a story
+def _new_context(raw: Json) -> TemplateContext:
+    variables = Variables(local=raw.get("locals") or {}, shared=raw.get("globals") or {})
+    return TemplateContext(_facts(raw), variables, Random(_GENERATION_SEED))  # noqa: S311 - dice of a story
 
 
-def _facts(raw: Json) -> mg.Facts:
+def _facts(raw: Json) -> Facts:
     zone = ZoneInfo(raw.get("zone") or "UTC")
     now, last = raw.get("now"), raw.get("last_time")
-    return mg.Facts(
+    return Facts(
         book_id="the book of the case",
         book_name=raw.get("book_name") or "",
         book_description=raw.get("book_description") or "",
@@ -54,7 +62,7 @@ def _facts(raw: Json) -> mg.Facts:
         last_instructions=raw.get("last_instructions") or "",
         last_time=datetime.fromisoformat(last).astimezone(zone) if last else None,
         summary=raw.get("latest_summary") or "",
-        now=datetime.fromisoformat(now).astimezone(zone) if now else mg.EPOCH,
+        now=datetime.fromisoformat(now).astimezone(zone) if now else EPOCH,
     )
 
 
@@ -67,7 +75,7 @@ async def render(world: World, op: Json) -> Observers:
     contexts = [context] * op.get("repeat", 1)
     if "for_books" in op:
         facts = [replace(context.facts, book_id=f"book {number}") for number in range(op["for_books"])]
-        contexts = [mg.TemplateContext(each, context.variables, context.random) for each in facts]
+        contexts = [TemplateContext(each, context.variables, context.random) for each in facts]
     outputs = [_rendered(op["template"], each, data) for each in contexts]
     several = "repeat" in op or "for_books" in op
     found: dict[str, Callable[[], Any]] = {
@@ -78,16 +86,16 @@ async def render(world: World, op: Json) -> Observers:
     return found | {"locals": lambda: dict(variables.local), "globals": lambda: dict(variables.shared)}
 
 
-def _rendered(template: str | None, context: mg.TemplateContext, data: Json) -> str | RenderError:
+def _rendered(template: str | None, context: TemplateContext, data: Json) -> str | RenderError:
     try:
-        return mg.render(template, context=context, data=data).text
+        return render_template(template, context=context, data=data).text
     except mg.TemplateError as error:
         return RenderError(str(error))
 
 
 async def validate_template(_: World, op: Json) -> Observers:
     """Check a template as the editor does."""
-    check = mg.check(op["template"], kind=op["kind"])
+    check = check_template(op["template"], kind=op["kind"])
     return {
         "valid": lambda: check.valid,
         "message": lambda: check.message or MISSING,
@@ -100,7 +108,7 @@ async def validate_template(_: World, op: Json) -> Observers:
 async def render_defaults(world: World, op: Json) -> Observers:
     """Render the built-in prompts."""
     data = op.get("data", world.case.given.get("data") or {})
-    defaults = mg.DEFAULT_PROMPTS
+    defaults = default_prompts()
     names = ("user_prompt", "master_template", "summary_prompt", "meta_summary_prompt")
     texts = {name: _rendered(getattr(defaults, name), _context(world), data) for name in names}
     found: dict[str, Callable[[], Any]] = {

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
+from marginalia.story import parts as story_parts
+from marginalia.values import PartId
 from tests.conformance import observing, vocabulary
-from tests.conformance.cases import Json
-from tests.conformance.observing import Observers
 from tests.conformance.recorder import failure
 from tests.conformance.world import NotBuiltYetError, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conformance.cases import Json, Value
+    from tests.conformance.observing import Observers
 
 
 def _seen(world: World, **more: Callable[[], Any]) -> Observers:
@@ -96,7 +101,7 @@ async def counts(world: World, op: Json) -> Observers:
 
 async def count_words(world: World, op: Json) -> Observers:
     """The words of a text."""
-    number = mg.count_words(op.get("text") or "")
+    number = story_parts.count_words(op.get("text") or "")
     return _seen(world, words=lambda: number, count=lambda: number, word_count=lambda: number)
 
 
@@ -140,9 +145,9 @@ async def search(world: World, op: Json) -> Observers:
     return _seen(world, hits=lambda: [world.label(each) for each in hits])
 
 
-def _part_id(hit: Any) -> mg.PartId:  # noqa: ANN401 - a part, or a hit that names one
+def _part_id(hit: Value) -> PartId:
     part = getattr(hit, "part", hit)
-    found: mg.PartId = getattr(part, "id", part)
+    found: PartId = getattr(part, "id", part)
     return found
 
 
@@ -166,7 +171,7 @@ async def unregister(world: World, op: Json) -> Observers:
     return _seen(world)
 
 
-def _needed(owner: Any, name: str) -> Any:  # noqa: ANN401 - any public function
+def _needed(owner: Value, name: str) -> Value:
     found = getattr(owner, name, None)
     if found is None:
         raise NotBuiltYetError(f"{getattr(owner, '__name__', type(owner).__name__)}.{name}")
