@@ -58,26 +58,26 @@ if TYPE_CHECKING:
         Turn,
     )
 
-_HOMES = {
+_HOMES: dict[str, str] = {
     "marginalia.errors": (
-        "Busy", "ContextOverflow", "FormatError", "InvalidInput", "MarginaliaError", "ModelError", "NotFound", "Refused",
-        "StoreError", "TemplateError", "ValidationProblem",
+        "Busy ContextOverflow FormatError InvalidInput MarginaliaError ModelError "
+        "NotFound Refused StoreError TemplateError ValidationProblem"
     ),
-    "marginalia.lore.book": ("Entry", "Insertion", "Lorebook", "Match", "Pattern", "RegexFilter", "TextFilter", "When"),
-    "marginalia.models": ("TokenBudget", "TurnInput"),
-    "marginalia.pipeline.hooks": ("Final",),
-    "marginalia.pipeline.listener": ("GenerationListener",),
-    "marginalia.pipeline.run": ("Run", "StashKey"),
-    "marginalia.pipeline.states": ("Outcome", "Phase", "RunState"),
-    "marginalia.prompt.segments": ("Prompt",),
-    "marginalia.prompt.stages": ("Insert",),
-    "marginalia.story.parts": ("Part", "Summary"),
-    "marginalia.studio": ("Studio",),
+    "marginalia.lore.book": "Entry Insertion Lorebook Match Pattern RegexFilter TextFilter When",
+    "marginalia.models": "TokenBudget TurnInput",
+    "marginalia.pipeline.hooks": "Final",
+    "marginalia.pipeline.listener": "GenerationListener",
+    "marginalia.pipeline.run": "Run StashKey",
+    "marginalia.pipeline.states": "Outcome Phase RunState",
+    "marginalia.prompt.segments": "Prompt",
+    "marginalia.prompt.stages": "Insert",
+    "marginalia.story.parts": "Part Summary",
+    "marginalia.studio": "Studio",
     "marginalia.values": (
-        "Book", "Limits", "Message", "NewPart", "Prompts", "Protocol", "Provider", "Regenerate", "Sampling", "Swipe", "Turn",
+        "Book Limits Message NewPart Prompts Protocol Provider Regenerate Sampling Swipe Turn"
     ),
-}  # fmt: skip
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = {"events": "marginalia.pipeline.events", "steps": "marginalia.pipeline.steps"}
 
 __all__ = [

@@ -49,8 +49,8 @@ class ContextOverflow(MarginaliaError):
 
     def __init__(self, tokens: int, room: int) -> None:
         super().__init__(
-            f"The text to summarise has about {tokens} tokens, and the model can take {room}. Summarise an earlier part first, "
-            "or choose a model with a larger context."
+            f"The text to summarise has about {tokens} tokens, and the model can take {room}. "
+            "Summarise an earlier part first, or choose a model with a larger context."
         )
         self.tokens = tokens
         self.room = room
@@ -107,8 +107,8 @@ class ModelErrorKind(StrEnum):
 class ModelError(MarginaliaError):
     """A failure of a provider: ``str(error)`` is our sentence for its kind, then what the server said.
 
-    ``detail`` holds the server's own words alone (at most 400 characters, may be empty), ``retry_after`` the seconds
-    it asked to wait, ``status`` the HTTP status if there was one.
+    ``detail`` holds the server's own words alone (at most 400 characters, may be empty), ``retry_after`` the
+    seconds it asked to wait, ``status`` the HTTP status if there was one.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The author's note: a reminder that stands near the end of the prompt, counted by the budget.
 
-It is kept per book under the setting ``authors_note``: ``{"text": ..., "private": ..., "depth": 1, "role": "system", "on": true}``.
-``private`` is for the author alone and is never sent.
+It is kept per book under the setting ``authors_note``: ``{"text": ..., "private": ..., "depth": 1, "role":
+"system", "on": true}``. ``private`` is for the author alone and is never sent.
 """
 
 from __future__ import annotations
@@ -41,4 +41,10 @@ def note_of(book: Book) -> Insert | None:
     if not text.strip() or not note.get("on", True):
         return None
     role = cast("Role", note.get("role") if note.get("role") in {"system", "user", "assistant"} else "system")
-    return Insert(text=text, owner="author's note", role=role, depth=max(0, int(note.get("depth", 1))), reason="the author's note")
+    return Insert(
+        text=text,
+        owner="author's note",
+        role=role,
+        depth=max(0, int(note.get("depth", 1))),
+        reason="the author's note",
+    )

@@ -1,4 +1,7 @@
-"""What one extension may touch, and finding extensions by entry point. Closing a host takes back all that was done through it."""
+"""What one extension may touch, and finding extensions by entry point.
+
+Closing a host takes back all that was done through it.
+"""
 
 from __future__ import annotations
 

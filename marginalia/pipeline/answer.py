@@ -12,8 +12,8 @@ from marginalia.story.parts import Part, count_words
 class Answer:
     """Collects the chunks of one part. Counts are approximate while it grows and exact in :meth:`counted`.
 
-    Tokens are the sum of the chunks' counts; words are those of the whole text, kept up without reading it again: a chunk that
-    goes on in the middle of a word adds one less (spec/semantics.md, B1 79 and 80).
+    Tokens are the sum of the chunks' counts; words are those of the whole text, kept up without reading it
+    again: a chunk that goes on in the middle of a word adds one less (spec/semantics.md, B1 79 and 80).
     """
 
     def __init__(self, part: Part, tokenizer: Tokenizer) -> None:
@@ -58,7 +58,9 @@ class Answer:
     def counted(self, *, partial: bool) -> Part:
         """The part with exact counts of its texts as they are."""
         count = self._tokenizer.count
-        return replace(self._with(count(self.text), count(self.reasoning)), words=count_words(self.text), partial=partial)
+        return replace(
+            self._with(count(self.text), count(self.reasoning)), words=count_words(self.text), partial=partial
+        )
 
     def overrule(self, part: Part) -> None:
         """Take a part that a listener answered: its text and everything else, instead of what was collected."""

@@ -1,4 +1,7 @@
-"""A number that only grows, and waiting for it to grow: how views follow a run without a task or a queue per chunk."""
+"""A number that only grows, and waiting for it to grow.
+
+How views follow a run without a task or a queue per chunk.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from threading import Lock
 class Beacon:
     """Counts changes; waiters are woken once however many changes came meanwhile.
 
-    ``flash`` may be called from any thread, and waiters may live on different event loops (a notebook's kernel and the server
-    in its thread).
+    ``flash`` may be called from any thread, and waiters may live on different event loops (a notebook's
+    kernel and the server in its thread).
     """
 
     __slots__ = ("_lock", "_version", "_waiters")

@@ -14,7 +14,6 @@ import anyio.to_thread
 from marginalia.errors import Refused, ValidationProblem
 from marginalia.pipeline import slots
 from marginalia.pipeline.events import (
-    AfterGenerateNewMessage,
     AfterInference,
     AfterPreparePayload,
     BeforeCleanup,
@@ -40,14 +39,17 @@ In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 After = TypeVar("After", bound=Event)
 Undo: TypeAlias = Callable[[], None]
-Plan: TypeAlias = Mapping[Slot[Any, Any], Step[Any, Any]]
+Plan: TypeAlias = "Mapping[Slot[Any, Any], Step[Any, Any]]"
 
 NOT_IMPLEMENTED = "NOT IMPLEMENTED"
 CLEANUP_SECONDS = 15.0
 
 
 class Pipeline:
-    """The installed steps, what is wrapped around them, and the listeners. A run takes the steps it finds when it starts."""
+    """The installed steps, what is wrapped around them, and the listeners.
+
+    A run takes the steps it finds when it starts.
+    """
 
     def __init__(self, steps: Plan = STEPS) -> None:
         self.hooks = Hooks()
@@ -106,7 +108,7 @@ class Pipeline:
         return undo
 
 
-async def _missing(run: Run, known: Event) -> Any:  # noqa: ANN401, ARG001, RUF029 - stands for a step of any kind
+async def _missing(run: Run, known: Event) -> Any:  # noqa: ANN401, ARG001 - stands for a step of any kind
     raise ValidationProblem(NOT_IMPLEMENTED)
 
 
@@ -188,7 +190,10 @@ class _Engine:
         return realign(messages, built, segments, self._run.ports.tokenizer.count)
 
     async def _accept(self, answered: AfterInference) -> None:
-        """The answer is complete: listeners first, then exact counts, then it is stored and the run has succeeded (B1 81)."""
+        """The answer is complete.
+
+        Listeners first, then exact counts, then it is stored and the run has succeeded (B1 81).
+        """
         run = self._run
         final = await run.emit(answered)
         if run.answer_so_far is not None and final.part != answered.part:

@@ -1,8 +1,8 @@
 """The 23 events of a generation, as types (specification, *Events*).
 
-An event holds exactly what is known at its point; a field that the next step reads may be answered with another value
-(``dataclasses.replace(event, system_prompt=...)``). Events are frozen: a listener that fails half-way has changed nothing.
-What is known is kept: each event also has the fields of the stages before it.
+An event holds exactly what is known at its point; a field that the next step reads may be answered with
+another value (``dataclasses.replace(event, system_prompt=...)``). Events are frozen: a listener that fails
+half-way has changed nothing. What is known is kept: each event also has the fields of the stages before it.
 
 =========================== ==== ==========================================================================
 event                       step what a listener may answer
@@ -36,7 +36,7 @@ BeforeCleanup               8
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from marginalia.lore.book import Entry, FilledLorebook
 from marginalia.lore.verdicts import Verdict
@@ -76,7 +76,10 @@ class AfterPrepareGeneration(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforePrepareConstantData(AfterPrepareGeneration):
-    """From here up to :class:`BeforeSummaries` room can be reserved: a number of tokens (add to it), or better inserts."""
+    """From here up to :class:`BeforeSummaries` room can be reserved.
+
+    A number of tokens (add to it), or better inserts.
+    """
 
     reserved_tokens: int = 0
     inserts: tuple[Insert, ...] = ()
@@ -91,7 +94,10 @@ class AfterStaticTemplateData(BeforePrepareConstantData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterPrepareConstantData(AfterStaticTemplateData):
-    """The user prompt is rendered; filters will see it as it is answered here. ``variables`` are those it left behind."""
+    """The user prompt is rendered; filters will see it as it is answered here.
+
+    ``variables`` are those it left behind.
+    """
 
     user_prompt: str
     variables: Variables
@@ -167,7 +173,10 @@ class AfterManuscriptConcatenation(StoryChosen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterPrepareContent(StoryChosen):
-    """The rendered master template, without the jailbreak. ``system_spans`` say where lore and summaries stand in it."""
+    """The rendered master template, without the jailbreak.
+
+    ``system_spans`` say where lore and summaries stand in it.
+    """
 
     system_prompt: str
     system_spans: tuple[Span, ...] = ()
@@ -180,7 +189,10 @@ class BeforePreparePayload(AfterPrepareContent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterPreparePayload(BeforePreparePayload):
-    """The messages; what is answered here is sent. ``segments`` describe them and are brought in line with the answer."""
+    """The messages; what is answered here is sent.
+
+    ``segments`` describe them and are brought in line with the answer.
+    """
 
     messages: tuple[Message, ...]
     segments: tuple[Segment, ...] = ()
@@ -228,7 +240,10 @@ class AfterInference(AfterGenerateNewMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeCleanup(Event):
-    """Always fired, also for failed and stopped runs. ``error`` is what ended the run, ``stopped`` says that somebody did."""
+    """Always fired, also for failed and stopped runs.
+
+    ``error`` is what ended the run, ``stopped`` says that somebody did.
+    """
 
     state: RunState
     part: Part | None = None
@@ -271,4 +286,5 @@ def onward(event: Event, into: type[E], **known: object) -> E:
         for field in fields(into)
         if field.name not in known and hasattr(event, field.name)
     }
-    return into(**kept, **known)
+    values: dict[str, Any] = {**kept, **known}
+    return into(**values)

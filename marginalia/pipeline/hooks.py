@@ -1,7 +1,8 @@
 """Who listens to which event, and the one call that keeps a bad listener harmless.
 
-A listener gets a frozen event and answers ``None`` (it only looked), an event of the same type (use this one instead) or
-``Final(event)`` (and ask nobody else). Raising :class:`~marginalia.errors.Refused` ends the run on purpose.
+A listener gets a frozen event and answers ``None`` (it only looked), an event of the same type (use this one
+instead) or ``Final(event)`` (and ask nobody else). Raising :class:`~marginalia.errors.Refused` ends the run
+on purpose.
 """
 
 from __future__ import annotations
@@ -128,7 +129,9 @@ class Hooks:
         """Forget a subscription; called by its ``close``."""
         with self._lock:
             known = self._subscriptions.get(subscription.event, ())
-            self._subscriptions[subscription.event] = tuple(each for each in known if each is not subscription)
+            self._subscriptions[subscription.event] = tuple(
+                each for each in known if each is not subscription
+            )
 
     def heard(self, event: type[Event]) -> bool:
         """Whether anybody listens to *event*; what is made only for listeners can be spared otherwise."""

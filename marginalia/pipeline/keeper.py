@@ -16,10 +16,13 @@ INTERVAL_SECONDS = 0.6
 class Keeper:
     """Writes a checkpoint of *current* soon after :meth:`touch`, at most every 0.6 seconds.
 
-    A failing write (a full disk) is passed to *trouble* once; the text stays in memory and is tried again with the next chunk.
+    A failing write (a full disk) is passed to *trouble* once; the text stays in memory and is tried again
+    with the next chunk.
     """
 
-    def __init__(self, archive: Archive, current: Callable[[], Part], trouble: Callable[[StoreError], None]) -> None:
+    def __init__(
+        self, archive: Archive, current: Callable[[], Part], trouble: Callable[[StoreError], None]
+    ) -> None:
         self._archive = archive
         self._current = current
         self._trouble = trouble

@@ -1,4 +1,7 @@
-"""The caller's ear: what a generation tells whoever started it, and the border that keeps its mistakes out of the run."""
+"""The caller's ear: what a generation tells whoever started it.
+
+And the border that keeps its mistakes out of the run.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
 class GenerationListener:
     """Override what you want to hear; each method may be sync or async (specification, *Cancellation and errors*).
 
-    What a method raises is reported and otherwise ignored. ``ask_question`` answers yes (``True``), no (``False``) or
-    ``None``: ask whoever watches the run.
+    What a method raises is reported and otherwise ignored. ``ask_question`` answers yes (``True``), no
+    (``False``) or ``None``: ask whoever watches the run.
     """
 
     def on_node_created(self, part: Part) -> Awaitable[None] | None:
@@ -48,7 +51,7 @@ class GenerationListener:
     def on_cancelled(self, part: Part | None) -> Awaitable[None] | None:
         """The run was stopped or failed; *part* is what is left to show, if anything."""
 
-    def ask_question(self, text: str) -> Awaitable[bool | None] | bool | None:
+    def ask_question(self, text: str) -> Awaitable[bool | None] | bool | None:  # noqa: ARG002 - for those who override it
         """A question that is answered with yes or no."""
         return None
 

@@ -1,6 +1,9 @@
-"""What the pipeline needs from outside, as Protocols: the library it reads, the archive it writes, the model it asks.
+"""What the pipeline needs from outside, as Protocols.
 
-The store implements :class:`Library` and :class:`Archive`, inference implements :class:`Inference`; tests use fakes.
+The library it reads, the archive it writes, the model it asks.
+
+The store implements :class:`Library` and :class:`Archive`, inference implements :class:`Inference`; tests use
+fakes.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ class Manuscript:
     provider: Provider | None = None
     protocol: SamplingProtocol | None = None
     defaults: Prompts = Prompts()
-    summaries: Mapping[SummaryId, Summary] = NOTHING
+    summaries: Mapping[SummaryId, Summary] = field(default_factory=dict[SummaryId, Summary])
 
 
 class Library(Protocol):
@@ -63,13 +66,16 @@ class Library(Protocol):
         ...
 
     def filled_lorebook(self, lorebook: LorebookId) -> FilledLorebook | None:
-        """A lorebook with its entries; ``None`` when it is deleted. The same object as long as nothing changed in it."""
+        """A lorebook with its entries, the same object while nothing changes in it; ``None`` when it is deleted."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What step 6 wants to have stored before the answer comes. ``attributes`` are laid over those the part has already."""
+    """What step 6 wants to have stored before the answer comes.
+
+    ``attributes`` are laid over those the part has already.
+    """
 
     book: BookId
     request: Request
@@ -97,7 +103,10 @@ class Opened:
 
 
 class Archive(Protocol):
-    """The writing side of the store, as far as a run needs it. Each call is one transaction, done off the event loop."""
+    """The writing side of the store, as far as a run needs it.
+
+    Each call is one transaction, done off the event loop.
+    """
 
     async def open_part(self, opening: Opening) -> Opened:
         """Create the part (or clear the one that is regenerated), make it the active leaf, store the variables."""
@@ -134,7 +143,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What a model is doing before its first token: ``text`` for people, and tokens read of all where the server tells."""
+    """What a model is doing before its first token.
+
+    ``text`` for people, and tokens read of all where the server tells.
+    """
 
     text: str
     done: int | None = None

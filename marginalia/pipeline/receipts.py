@@ -26,7 +26,10 @@ def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
         segments=prompt.segments,
         lore=tuple(
             EntryNote(
-                entry_id=verdict.entry.id, name=verdict.entry.name, active=verdict.active, reason=verdict.reason
+                entry_id=verdict.entry.id,
+                name=verdict.entry.name,
+                active=verdict.active,
+                reason=verdict.reason,
             )
             for verdict in prompt.lore
         ),

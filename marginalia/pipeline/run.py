@@ -22,9 +22,8 @@ from marginalia.prompt.segments import Trouble
 if TYPE_CHECKING:
     from marginalia.pipeline.answer import Answer
     from marginalia.pipeline.events import Event
-    from marginalia.pipeline.ports import Ports
+    from marginalia.pipeline.ports import Ending, Ports
     from marginalia.prompt.context import TemplateContext
-    from marginalia.pipeline.ports import Ending
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
     from marginalia.story.parts import Part
@@ -75,11 +74,35 @@ class Question:
 
 
 class Run:
-    """A generation on its way. Callers read it, wait for it and stop it; steps and listeners also use ``emit``, ``warn``, ``ask``.
+    """A generation on its way.
 
-    Any number of readers may follow it: ``async for chunk in run`` gives every chunk from the beginning, ``changed`` wakes at most once
-    however much arrived. The run goes on whether somebody reads or not.
+    Callers read it, wait for it and stop it; steps and listeners also use ``emit``, ``warn``, ``ask``.
+
+    Any number of readers may follow it: ``async for chunk in run`` gives every chunk from the beginning,
+    ``changed`` wakes at most once however much arrived. The run goes on whether somebody reads or not.
     """
+
+    # How far it has come.
+    state: RunState = RunState.NOT_SUCCESSFUL
+    phase: Phase = Phase.PREPARING
+    progress: str = ""
+    first_token_after: float | None = None
+    stopped: bool = False
+    error: Exception | None = None
+    outcome: Outcome | None = None
+    question: Question | None = None
+    warnings: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    # What the steps found and made, for the steps after them.
+    prompt: Prompt | None = None
+    context: TemplateContext | None = None
+    chain: Chain | None = None
+    troubles: tuple[Trouble, ...] = ()
+    opened: Opened | None = None
+    receipt: Receipt | None = None
+    answer_so_far: Answer | None = None
+    ending: Ending | None = None
 
     def __init__(
         self,
@@ -106,25 +129,7 @@ class Run:
         self.random = Random(seed)  # noqa: S311 - stories need dice, not secrets
         self.stash = Stash()
         self.tell = Teller(listener or GenerationListener(), self)
-        self.state = RunState.NOT_SUCCESSFUL
-        self.phase = Phase.PREPARING
-        self.progress = ""
         self.started = time.monotonic()
-        self.first_token_after: float | None = None
-        self.prompt: Prompt | None = None
-        self.error: Exception | None = None
-        self.question: Question | None = None
-        self.warnings: tuple[str, ...] = ()
-        self.problems: tuple[Problem, ...] = ()
-        self.troubles: tuple[Trouble, ...] = ()
-        self.opened: Opened | None = None
-        self.receipt: Receipt | None = None
-        self.ending: Ending | None = None
-        self.answer_so_far: Answer | None = None
-        self.context: TemplateContext | None = None
-        self.chain: Chain | None = None
-        self.outcome: Outcome | None = None
-        self.stopped = False
         self.scope = anyio.CancelScope()
         self.loop = _running_loop()
         self._hooks = hooks
@@ -168,7 +173,10 @@ class Run:
         return self.outcome is not None
 
     def stop(self) -> None:
-        """End the run now. Text that has arrived is kept; a part without text is taken back. May be called from any step."""
+        """End the run now. Text that has arrived is kept; a part without text is taken back.
+
+        May be called from any step.
+        """
         if not self.ended and not self.stopped:
             self.stopped = True
             self._on_my_loop(self.scope.cancel)
@@ -187,7 +195,10 @@ class Run:
         return self.outcome
 
     async def changed(self, after: int = 0) -> int:
-        """Wait for anything to change since version *after*; give the version to wait for next. Works from any event loop."""
+        """Wait for anything to change since version *after*; give the version to wait for next.
+
+        Works from any event loop.
+        """
         return await self._beacon.after(after)
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
@@ -229,7 +240,10 @@ class Run:
         self.troubles = (*self.troubles, Trouble(source=source, text=text))
 
     async def ask(self, text: str) -> bool:
-        """Ask yes or no: the listener first, then whoever watches. A preview goes on as if yes were answered; unattended is no."""
+        """Ask yes or no: the listener first, then whoever watches.
+
+        A preview goes on as if yes were answered; unattended is no.
+        """
         if self.preview:
             return True
         given = await self.tell.ask(text)

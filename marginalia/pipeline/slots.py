@@ -28,7 +28,9 @@ class Slot(Generic[In, Out]):
 
 
 PREPARE_GENERATION = Slot("PREPARE_GENERATION", events.BeforePrepareGeneration, events.AfterPrepareGeneration)
-PREPARE_CONSTANTS = Slot("PREPARE_CONSTANTS", events.BeforePrepareConstantData, events.AfterPrepareConstantData)
+PREPARE_CONSTANTS = Slot(
+    "PREPARE_CONSTANTS", events.BeforePrepareConstantData, events.AfterPrepareConstantData
+)
 PROCESS_LOREBOOK = Slot("PROCESS_LOREBOOK", events.BeforeProcessLorebook, events.AfterProcessLorebook)
 PREPARE_CONTENT = Slot("PREPARE_CONTENT", events.BeforePrepareContent, events.AfterPrepareContent)
 PREPARE_PAYLOAD = Slot("PREPARE_PAYLOAD", events.BeforePreparePayload, events.AfterPreparePayload)

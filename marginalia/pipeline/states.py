@@ -29,7 +29,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What is left of a run: its state, the part to show (``None`` when nothing is left of a new one), and what ended it."""
+    """What is left of a run.
+
+    Its state, the part to show (``None`` when nothing is left of a new one), and what ended it.
+    """
 
     state: RunState
     part: Part | None = None

@@ -1,4 +1,7 @@
-"""Writing summaries with a model: of the parts up to one, and of several summaries at once (spec/semantics.md, B1 58 to 69)."""
+"""Writing summaries with a model.
+
+Of the parts up to one, and of several summaries at once (spec/semantics.md, B1 58 to 69).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,14 @@ from typing import Protocol
 
 import anyio.to_thread
 
-from marginalia.errors import ContextOverflow, InvalidInput, ModelError, ModelErrorKind, NotFound, ValidationProblem
+from marginalia.errors import (
+    ContextOverflow,
+    InvalidInput,
+    ModelError,
+    ModelErrorKind,
+    NotFound,
+    ValidationProblem,
+)
 from marginalia.pipeline.defaults import default_prompts
 from marginalia.pipeline.ports import Call, Chunk, Manuscript, Ports
 from marginalia.pipeline.steps.constants import LazyStory
@@ -52,8 +62,8 @@ class Summariser:
     def draft(self, book: BookId, part: PartId, *, seed: int = 0) -> Draft:
         """What a summary of *part* and everything before it, down to the next summary, would send.
 
-        Raises ``InvalidInput`` when the part has a summary already, ``ValidationProblem`` without model or protocol, and
-        ``ContextOverflow`` with both numbers when the text does not fit.
+        Raises ``InvalidInput`` when the part has a summary already, ``ValidationProblem`` without model or
+        protocol, and ``ContextOverflow`` with both numbers when the text does not fit.
         """
         manuscript = self._ports.library.manuscript(book)
         branch = manuscript.tree.branch(part)
@@ -68,15 +78,18 @@ class Summariser:
         return Draft(messages=messages, parts=parts, source_hash=hash_of(parts, on, texts, meta=False))
 
     def merge_draft(self, book: BookId, newest: PartId, oldest: PartId, *, seed: int = 0) -> Draft:
-        """What merging the summaries from *newest* back to *oldest* would send; raises ``InvalidInput`` if they cannot be merged."""
+        """What merging the summaries from *newest* back to *oldest* would send.
+
+        Raises ``InvalidInput`` if they cannot be merged.
+        """
         manuscript = self._ports.library.manuscript(book)
         branch = manuscript.tree.branch(newest)
         on = summaries_on(manuscript.tree, branch, manuscript.summaries)
         blocks = merge_range(branch, on, newest, oldest)
         if not blocks:
             raise InvalidInput(
-                "These summaries cannot be merged: both ends need a summary on the same branch, the second end must be older, and "
-                "there must be at least two to merge."
+                "These summaries cannot be merged: both ends need a summary on the same branch, the second end must "
+                "be older, and there must be at least two to merge."
             )
         return self._merge(manuscript, on, blocks, seed)
 
@@ -87,13 +100,17 @@ class Summariser:
         on = summaries_on(manuscript.tree, branch, manuscript.summaries)
         valid = self._ports.verifier.valid
         texts = self._ports.library.texts
-        return tuple((block, valid(block, on, manuscript.tree, texts)) for block in collect_blocks(branch, on))
+        return tuple(
+            (block, valid(block, on, manuscript.tree, texts)) for block in collect_blocks(branch, on)
+        )
 
     async def write(self, book: BookId, draft: Draft) -> Summary:
         """Ask the model and keep what it answers. Stopped (cancelled) or failed, nothing is kept."""
         text = await self._answer(book, draft.messages)
         if not text.strip():
-            raise ModelError(ModelErrorKind.UNKNOWN, "The model gave an empty summary; nothing was changed. Try again.")
+            raise ModelError(
+                ModelErrorKind.UNKNOWN, "The model gave an empty summary; nothing was changed. Try again."
+            )
         summary = Summary(
             id=draft.replaced.id if draft.replaced else SummaryId(0),
             part_id=draft.parts[0],
@@ -114,12 +131,9 @@ class Summariser:
         call = Call(
             provider=manuscript.provider, protocol=manuscript.protocol, limits=limits, messages=messages
         )
-        pieces: list[str] = []
         async with self._ports.inference.stream(call) as arrivals:
-            async for arrival in arrivals:
-                if isinstance(arrival, Chunk) and arrival.kind == "text":
-                    pieces.append(arrival.text)
-        return "".join(pieces)
+            chunks = [arrival async for arrival in arrivals if isinstance(arrival, Chunk)]
+        return "".join(chunk.text for chunk in chunks if chunk.kind == "text")
 
     def _merge(
         self, manuscript: Manuscript, on: Mapping[PartId, Summary], blocks: Sequence[Block], seed: int
@@ -130,7 +144,9 @@ class Summariser:
         spent = sum(summary.tokens + 1 for summary in merged)
         texts = self._ports.library.texts(parts)
         return Draft(
-            messages=self._messages(manuscript, self._ports.library.part(parts[0]), data, spent, seed, meta=True),
+            messages=self._messages(
+                manuscript, self._ports.library.part(parts[0]), data, spent, seed, meta=True
+            ),
             parts=parts,
             merged=merged,
             source_hash=hash_of(parts, on, texts, meta=True),
@@ -158,7 +174,13 @@ class Summariser:
         context = self._context(manuscript, part, prompts, limits, seed)
         values = {**_lore(part), **data}
         # The frame is measured with a fork, so that macros that change variables run once for the request.
-        frame = render(source, context=context.fork(), data=dict.fromkeys(data, ""), place="summary", syntax=prompts.syntax)
+        frame = render(
+            source,
+            context=context.fork(),
+            data=dict.fromkeys(data, ""),
+            place="summary",
+            syntax=prompts.syntax,
+        )
         self._refuse_overflow(self._ports.tokenizer.count(frame.text) + spent, limits)
         text = render(source, context=context, data=values, place="summary", syntax=prompts.syntax).text
         if provider.needs_jailbreak and provider.jailbreak and provider.jailbreak.strip():

@@ -33,9 +33,12 @@ class SegmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A stretch of one message: ``messages[message].content[start:end]``, what it is, whose it is and why it is there.
+    """A stretch of one message.
 
-    ``source`` is a name for people ("Varro", "part 12"); ``source_id`` the id of the entry, part or summary, if it has one.
+    ``messages[message].content[start:end]``, what it is, whose it is and why it is there.
+
+    ``source`` is a name for people ("Varro", "part 12"); ``source_id`` the id of the entry, part or summary,
+    if it has one.
     """
 
     kind: SegmentKind
@@ -71,10 +74,13 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History(Sequence[PartVerdict]):
-    """The verdict on every part of the branch, oldest first; made when it is looked at, so that a long branch costs nothing.
+    """The verdict on every part of the branch, oldest first.
 
-    ``sent`` are the parts in the prompt; the first ``covered`` parts of the branch are represented by summaries; ``replaced`` is the
-    part that is written anew; ``needed`` is what the newest part that did not fit would have made of the total, and the room there was.
+    Made when it is looked at, so that a long branch costs nothing.
+
+    ``sent`` are the parts in the prompt; the first ``covered`` parts of the branch are represented by
+    summaries; ``replaced`` is the part that is written anew; ``needed`` is what the newest part that did not
+    fit would have made of the total, and the room there was.
     """
 
     tree: StoryTree = field(repr=False)
@@ -138,12 +144,19 @@ class History(Sequence[PartVerdict]):
         after = index + 1
         while after < len(self.branch) and self.tree[self.branch[after]].blank:
             after += 1
-        return after >= len(self.branch) or self.branch[after] in self.sent or self.branch[after] == self.replaced
+        return (
+            after >= len(self.branch)
+            or self.branch[after] in self.sent
+            or self.branch[after] == self.replaced
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Something that went wrong while the prompt was built and that the writer should know; the prompt stands all the same."""
+    """Something that went wrong while the prompt was built and that the writer should know.
+
+    The prompt stands all the same.
+    """
 
     source: str
     text: str

@@ -22,9 +22,10 @@ def count_words(text: str) -> int:
 class Part(HasPartId):
     """One part of a story, as stored.
 
-    ``tokens`` and ``words`` are counts of ``text``; ``model`` and ``protocol`` are the names of what wrote it (empty for
-    a part written by hand); ``variables`` are the local template variables as they are after this part;
-    ``attributes`` belong to extensions. A ``partial`` part was stopped or cut off; an ``edited`` one was changed by hand.
+    ``tokens`` and ``words`` are counts of ``text``; ``model`` and ``protocol`` are the names of what wrote it
+    (empty for a part written by hand); ``variables`` are the local template variables as they are after this
+    part; ``attributes`` belong to extensions. A ``partial`` part was stopped or cut off; an ``edited`` one
+    was changed by hand.
     """
 
     id: PartId
@@ -58,9 +59,9 @@ class Part(HasPartId):
 class Summary:
     """A summary on a part: it stands for the part and everything before it, down to the next part with one.
 
-    ``source_hash`` is the hash of the story it was made from. A meta summary (``replaced`` is not ``None``) stands for
-    several summaries at once; ``oldest_id`` is the part of the oldest one it merged, ``replaced`` the summary that it took
-    the place of and gives back when unwound.
+    ``source_hash`` is the hash of the story it was made from. A meta summary (``replaced`` is not ``None``)
+    stands for several summaries at once; ``oldest_id`` is the part of the oldest one it merged, ``replaced``
+    the summary that it took the place of and gives back when unwound.
     """
 
     id: SummaryId

@@ -1,7 +1,9 @@
-"""Summaries: which stretch of the story each one stands for, and whether that stretch is still what it was made from.
+"""Summaries: which stretch of the story each one stands for.
 
-The rules are those of the specification (*Summaries*) and of spec/semantics.md, B1 58 to 68. All functions are pure: they get
-the branch and the summary on each part, and say what is so.
+And whether that stretch is still what it was made from.
+
+The rules are those of the specification (*Summaries*) and of spec/semantics.md, B1 58 to 68. All functions
+are pure: they get the branch and the summary on each part, and say what is so.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ _REMEMBERED = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A stretch of the branch that one summary stands for; ``parts`` are newest first, the summary hangs on the first."""
+    """A stretch of the branch that one summary stands for.
+
+    ``parts`` are newest first, the summary hangs on the first.
+    """
 
     summary: Summary
     parts: tuple[PartId, ...]
@@ -28,7 +33,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
-    """The summaries in use on a branch: valid ``blocks``, newest first, and the summaries ``dropped`` because they are outdated.
+    """The summaries in use on a branch.
+
+    Valid ``blocks``, newest first, and the summaries ``dropped`` because they are outdated.
 
     A meta summary that was unwound is listed, and the one it gave back too, if that was outdated as well.
     """
@@ -58,7 +65,10 @@ def summaries_on(
 
 
 def collect_blocks(branch: Sequence[PartId], on: Mapping[PartId, Summary]) -> tuple[Block, ...]:
-    """The blocks of *branch*, newest first: a meta summary takes the place of the summaries it merged, which are passed over."""
+    """The blocks of *branch*, newest first.
+
+    A meta summary takes the place of the summaries it merged, which are passed over.
+    """
     blocks: list[Block] = []
     at = len(branch) - 1
     while at >= 0:
@@ -86,8 +96,13 @@ def _end_of_block(branch: Sequence[PartId], on: Mapping[PartId, Summary], at: in
     return end
 
 
-def hash_of(parts: Sequence[PartId], on: Mapping[PartId, Summary], texts: Mapping[PartId, str], *, meta: bool) -> str:
-    """The hash of a stretch, newest part first: its texts, and inside a meta summary the summaries below its first part."""
+def hash_of(
+    parts: Sequence[PartId], on: Mapping[PartId, Summary], texts: Mapping[PartId, str], *, meta: bool
+) -> str:
+    """The hash of a stretch, newest part first.
+
+    Its texts, and inside a meta summary the summaries below its first part.
+    """
     digest = sha512()
     for index, part in enumerate(parts):
         digest.update(texts.get(part, "").encode("utf-8", "surrogatepass"))
@@ -109,8 +124,10 @@ class Verifier:
         summaries: Mapping[SummaryId, Summary],
         texts: Callable[[Sequence[PartId]], Mapping[PartId, str]],
     ) -> Chain:
-        """The valid blocks of *branch*. From the newest back, the first invalid one is dropped (a meta summary gives back what
-        it replaced), the blocks are collected anew, and so on until all are valid (B1 59).
+        """The valid blocks of *branch*.
+
+        From the newest back, the first invalid one is dropped (a meta summary gives back what it replaced),
+        the blocks are collected anew, and so on until all are valid (B1 59).
         """
         on = summaries_on(tree, branch, summaries)
         dropped: list[Summary] = []
@@ -145,11 +162,13 @@ class Verifier:
         return known == block.summary.source_hash
 
 
-def merge_range(branch: Sequence[PartId], on: Mapping[PartId, Summary], newest: PartId, oldest: PartId) -> tuple[Block, ...]:
+def merge_range(
+    branch: Sequence[PartId], on: Mapping[PartId, Summary], newest: PartId, oldest: PartId
+) -> tuple[Block, ...]:
     """The blocks that a meta summary from *newest* back to *oldest* merges, newest first; empty when that cannot be.
 
-    Both ends must carry a summary on this branch, *oldest* must be older, and at least two blocks must lie in the range, which is
-    widened to whole blocks (B1 67).
+    Both ends must carry a summary on this branch, *oldest* must be older, and at least two blocks must lie in
+    the range, which is widened to whole blocks (B1 67).
     """
     if newest not in on or oldest not in on or newest not in branch or oldest not in branch:
         return ()

@@ -1,7 +1,7 @@
 """The shape of a story without its texts: who is whose child, what each part counts, and which branch is read.
 
-A tree of 10,000 parts is walked for every preview, so it holds one small row per part and remembers the branches it has
-walked; the texts stay in the store until somebody reads them.
+A tree of 10,000 parts is walked for every preview, so it holds one small row per part and remembers the
+branches it has walked; the texts stay in the store until somebody reads them.
 """
 
 from __future__ import annotations

@@ -27,7 +27,9 @@ class Runs:
     def refuse_second(self, book: BookId, name: str) -> None:
         """Raise ``Busy`` when *book* is being written to."""
         if book in self._running:
-            raise Busy(f"{name!r} is being written to already. Wait until that part is done, or stop it first.")
+            raise Busy(
+                f"{name!r} is being written to already. Wait until that part is done, or stop it first."
+            )
 
     def start(self, run: Run) -> None:
         """Let *run* go on in the background of the running event loop."""
@@ -35,7 +37,7 @@ class Runs:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise InvalidInput(
-                "A generation needs a running event loop: call generate() from a coroutine (in a notebook any cell will do)."
+                "A generation needs a running event loop: call generate() from a coroutine; in a notebook any cell is one."
             ) from None
         task = loop.create_task(self._drive(run), name=f"generation {run.id}")
         self._running[run.book_id] = (run, task)

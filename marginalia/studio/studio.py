@@ -52,9 +52,10 @@ class HoldsTurn(Protocol):
 class Studio:
     """Books, lore, models and the pipeline in one place.
 
-    ``Studio()`` opens the database in the user's home (``MARGINALIA_HOME``, else the platform's folder for user data) and, the first
-    time, puts a sample book there; ``Studio(":memory:")`` keeps nothing. Repositories and ``story`` are plain functions, fast and
-    local; what waits for a model is a coroutine. Close it with ``close``, ``aclose``, or as a context manager.
+    ``Studio()`` opens the database in the user's home (``MARGINALIA_HOME``, else the platform's folder for
+    user data) and, the first time, puts a sample book there; ``Studio(":memory:")`` keeps nothing.
+    Repositories and ``story`` are plain functions, fast and local; what waits for a model is a coroutine.
+    Close it with ``close``, ``aclose``, or as a context manager.
     """
 
     def __init__(
@@ -109,8 +110,9 @@ class Studio:
     ) -> Prompt:
         """The prompt that :meth:`generate` would send now, with the reason for every piece of it. Changes nothing.
 
-        It is built by the same steps, with the same dice. Raises what would end a generation before it is sent: ``Refused``,
-        ``TemplateError``; :class:`~marginalia.prompt.budget.ContextTooSmall` carries the numbers.
+        It is built by the same steps, with the same dice. Raises what would end a generation before it is
+        sent: ``Refused``, ``TemplateError``; :class:`~marginalia.prompt.budget.ContextTooSmall` carries the
+        numbers.
         """
         run = await anyio.to_thread.run_sync(self._new_run, book, turn, request, True)  # noqa: FBT003
         return await self.pipeline.preview(run)
@@ -126,8 +128,9 @@ class Studio:
     ) -> Run:
         """Write the next part, another version of one, or a part anew; returns at once, the run goes on by itself.
 
-        Needs a running event loop. Raises ``Busy`` when the book is being written to already. Questions go to *listener*; one that it
-        does not answer waits for ``run.answer`` if the run is *attended*, and is a no otherwise.
+        Needs a running event loop. Raises ``Busy`` when the book is being written to already. Questions go to
+        *listener*; one that it does not answer waits for ``run.answer`` if the run is *attended*, and is a no
+        otherwise.
         """
         book_id = _book_id(book)
         self._runs.refuse_second(book_id, self.books.get(book_id).name)
@@ -150,7 +153,7 @@ class Studio:
         timeout: float = LISTENER_SECONDS,
         owner: str = "library",
     ) -> Subscription[E]:
-        """Call ``listener(run, event)`` for every *event*, of *book* or of all; ``close()`` what is returned to end it."""
+        """Call ``listener(run, event)`` for every *event*, of *book* or of all; ``close()`` the answer to end it."""
         which = None if book is None else _book_id(book)
         return self.pipeline.hooks.on(event, listener, owner=owner, book=which, timeout=timeout)
 
@@ -183,7 +186,10 @@ class Studio:
         return self._beacon(_book_id(book)).version
 
     async def changed(self, book: BookLike, after: int = 0) -> int:
-        """Wait until something of *book* changed since version *after*: an edit, a run that starts or ends, in whatever window."""
+        """Wait until something of *book* changed since version *after*.
+
+        An edit, a run that starts or ends, in whatever window.
+        """
         return await self._beacon(_book_id(book)).after(after)
 
     # Ending.
@@ -218,8 +224,9 @@ class Studio:
     def __repr__(self) -> str:
         return f"<Studio {str(self.path)!r} ({len(self.books.all())} books)>"
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, Any]:
-        # The interface lies above this layer and is heavy; it is asked for by name, only when a notebook shows the studio.
+    def _repr_mimebundle_(self, **_: object) -> Mapping[str, Any]:
+        # The interface lies above this layer and is heavy; it is asked for by name, only when a notebook
+        # shows the studio.
         notebook = importlib.import_module("marginalia.ui.notebook")
         bundle: Mapping[str, Any] = notebook.mimebundle(self)
         return bundle
@@ -249,8 +256,10 @@ class Studio:
         )
 
     def _seed(self, book: BookId, *, used: bool) -> int:
-        """The seed of a book's next turn: previews see the dice that the generation will throw, each turn has new ones."""
-        seed = self._seeds.setdefault(book, self._random.getrandbits(48) if self._random else secrets.randbits(48))
+        """The seed of a book's next turn: previews see the dice that the generation will throw."""
+        seed = self._seeds.setdefault(
+            book, self._random.getrandbits(48) if self._random else secrets.randbits(48)
+        )
         if used:
             del self._seeds[book]
         return seed
@@ -263,7 +272,9 @@ class Studio:
         return self._beacons.setdefault(book, Beacon())
 
     def _stored(self, change: Change) -> None:
-        beacons = [self._beacon(change.book_id)] if change.book_id is not None else list(self._beacons.values())
+        beacons = (
+            [self._beacon(change.book_id)] if change.book_id is not None else list(self._beacons.values())
+        )
         for beacon in beacons:
             beacon.flash()
 

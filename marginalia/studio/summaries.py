@@ -27,13 +27,16 @@ class Summaries:
     async def create(self, book: BookLike, part: PartLike) -> Summary:
         """Summarise *part* and everything before it, down to the next summary.
 
-        Raises ``InvalidInput`` when the part has one already, ``ValidationProblem`` without model or protocol, ``ContextOverflow``
-        when the text is too long, ``ModelError`` when the provider fails.
+        Raises ``InvalidInput`` when the part has one already, ``ValidationProblem`` without model or
+        protocol, ``ContextOverflow`` when the text is too long, ``ModelError`` when the provider fails.
         """
         return await self._write(book, partial(self._summariser.draft, _book(book), _part(part)))
 
     async def merge(self, book: BookLike, newest: PartLike, oldest: PartLike) -> Summary:
-        """Merge the summaries from *newest* back to *oldest* into one that hangs on *newest*; ``remove`` gives them back."""
+        """Merge the summaries from *newest* back to *oldest* into one that hangs on *newest*.
+
+        ``remove`` gives them back.
+        """
         return await self._write(
             book, partial(self._summariser.merge_draft, _book(book), _part(newest), _part(oldest))
         )

@@ -26,7 +26,10 @@ from marginalia.values import Book, NewPart, PartId, Provider, Regenerate, Reque
 
 
 async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> AfterPrepareConstantData:
-    """Choose the effective templates, then render the user prompt in the context that all templates of the run share."""
+    """Choose the effective templates.
+
+    Then render the user prompt in the context that all templates of the run share.
+    """
     templates = effective_templates(known.book, known.provider, run)
     static = await run.emit(onward(known, AfterStaticTemplateData, templates=templates))
     run.context = await anyio.to_thread.run_sync(template_context, run, static)
@@ -83,9 +86,7 @@ def template_context(run: Run, known: AfterStaticTemplateData) -> TemplateContex
     return TemplateContext(_facts(run, known, branch, last), variables, run.random)
 
 
-def _facts(
-    run: Run, known: AfterStaticTemplateData, branch: Sequence[PartId], last: Part | None
-) -> Facts:
+def _facts(run: Run, known: AfterStaticTemplateData, branch: Sequence[PartId], last: Part | None) -> Facts:
     chain = run.chain
     return Facts(
         book_id=known.book.uid or str(known.book.id),

@@ -61,12 +61,14 @@ async def _without_outdated(run: Run, chain: Chain) -> None:
     tree = run.manuscript.tree
     names = ", ".join(f"#{len(tree.branch(part))} (part {part})" for part in chain.dropped_parts)
     if run.preview:
-        run.trouble(f"The story was changed under the summaries of {names}: they are not used any more.", "summaries")
+        run.trouble(
+            f"The story was changed under the summaries of {names}: they are not used any more.", "summaries"
+        )
         return
     await run.ports.archive.drop_summaries(run.book_id, [summary.id for summary in chain.dropped])
     question = (
-        f"The story was changed since it was summarised in {names}. These summaries were removed, and what they stood for is sent "
-        "in full as far as it fits. Go on without them?"
+        f"The story was changed since it was summarised in {names}. These summaries were removed, and what they "
+        "stood for is sent in full as far as it fits. Go on without them?"
     )
     if not await run.ask(question):
         run.stop()
@@ -78,7 +80,9 @@ def _summaries(chain: Chain) -> tuple[Passage, ...]:
     return tuple(Passage(text=block.summary.text, part=block.summary.part_id) for block in blocks)
 
 
-def _render_master(context: TemplateContext, known: BeforeSummaries | AfterManuscriptConcatenation) -> Rendered:
+def _render_master(
+    context: TemplateContext, known: BeforeSummaries | AfterManuscriptConcatenation
+) -> Rendered:
     templates = known.templates
     data: Mapping[str, str | None] = {
         "backgroundLore": known.lore.background,
@@ -89,7 +93,11 @@ def _render_master(context: TemplateContext, known: BeforeSummaries | AfterManus
         **known.lore.slots,
     }
     return render(
-        templates.master_template, context=context, data=data, place="master_template", syntax=templates.syntax
+        templates.master_template,
+        context=context,
+        data=data,
+        place="master_template",
+        syntax=templates.syntax,
     )
 
 
@@ -140,7 +148,10 @@ def _costs(run: Run, known: BeforeSummaries, estimate: Rendered) -> Costs:
 
 
 def _same_inputs(before: BeforeSummaries, after: AfterManuscriptConcatenation) -> bool:
-    """Whether the master template would be rendered from what it was estimated with, so that the estimate is the text (J-25)."""
+    """Whether the master template would be rendered from what it was estimated with.
+
+    So that the estimate is the text (J-25).
+    """
     return (
         before.templates == after.templates
         and before.lore is after.lore

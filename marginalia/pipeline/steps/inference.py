@@ -44,15 +44,18 @@ def _tokens(run: Run) -> int:
 
 
 async def _check_size(run: Run, known: BeforeInference) -> None:
-    """Store what is really sent if it was changed since step 6 (J-21), and warn when it may not fit; it is sent anyway."""
+    """Store what is really sent if it was changed since step 6 (J-21), and warn when it may not fit.
+
+    It is sent anyway.
+    """
     if run.prompt is not None and run.receipt is not None and run.receipt.messages != run.prompt.messages:
         run.receipt = receipt_of(run, known, run.prompt)
         await run.ports.archive.store_receipt(known.part.id, run.receipt)
     tokens, limits = _tokens(run), known.limits
     if limits.context and tokens + limits.response > limits.context:
         await run.warn(
-            f"The prompt has about {tokens} tokens; with {limits.response} for the answer that is more than the context of "
-            f"{limits.context}. The model may lose its beginning or refuse it."
+            f"The prompt has about {tokens} tokens; with {limits.response} for the answer that is more than the "
+            f"context of {limits.context}. The model may lose its beginning or refuse it."
         )
 
 

@@ -52,7 +52,7 @@ async def process_lorebook(run: Run, known: BeforeProcessLorebook) -> AfterProce
     adopt(run, chosen)
     verdicts, order = _overruled(chosen.verdicts, activated, chosen.activated)
     texts = await _render_all(run, order)
-    lore, more = _placed(run, verdicts, order, texts)
+    lore, more = _placed(verdicts, order, texts)
     return _onward(run, chosen, lore, (*chosen.inserts, *more))
 
 
@@ -77,16 +77,17 @@ def _onward(
 
 
 async def _offer_entries(run: Run, known: ProcessLorebooks) -> tuple[Candidate, ...]:
-    """Every entry, as the listeners of its event leave it. Without listeners nothing is touched, so that caches hold."""
+    """Every entry, as the listeners of its event leave it.
+
+    Without listeners nothing is touched, so that caches hold.
+    """
     lorebooks: Sequence[FilledLorebook] = tuple(known.lorebooks)
     candidates = in_order(lorebooks)
     if not run.heard(ProcessLorebookEntry):
         return candidates
     changed: list[Candidate] = []
     for candidate in candidates:
-        event = onward(
-            known, ProcessLorebookEntry, entry=candidate.entry, lorebook=candidate.lorebook.name
-        )
+        event = onward(known, ProcessLorebookEntry, entry=candidate.entry, lorebook=candidate.lorebook.name)
         answer = await run.emit(event)
         same = answer.entry is candidate.entry
         changed.append(candidate if same else replace(candidate, entry=answer.entry))
@@ -120,8 +121,9 @@ async def _activate(
 
 
 def lore_budget(book: Book, limits: Limits) -> int:
-    """What all lore together may have, in tokens; 0 is no limit. The book sets ``lore_tokens`` or ``lore_share`` (percent of the
-    context); the smaller one counts.
+    """What all lore together may have, in tokens; 0 is no limit.
+
+    The book sets ``lore_tokens`` or ``lore_share`` (percent of the context); the smaller one counts.
     """
     tokens = book.settings.get("lore_tokens") or 0
     share = int(limits.context * (book.settings.get("lore_share") or 0) / 100)
@@ -161,18 +163,19 @@ def _judged(verdict: Verdict, *, active: bool) -> Verdict:
     if verdict.active == active:
         return verdict
     text = "a listener put it in" if active else "a listener took it out"
-    gate = Gate(name="listener", passed=active, text=text)
-    return replace(verdict, active=active, reason=text, gates=(*verdict.gates, gate))
+    return verdict.but(active=active, gate=Gate(name="listener", passed=active, text=text))
 
 
 def _made_up(entry: Entry) -> Verdict:
-    text = "a listener put it in"
-    gate = Gate(name="listener", passed=True, text=text)
-    return Verdict(entry=entry, lorebook="", active=True, reason=text, gates=(gate,))
+    gate = Gate(name="listener", passed=True, text="a listener put it in")
+    return Verdict(entry=entry, lorebook="", active=True, reason="A listener put it in.", gates=(gate,))
 
 
 async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
-    """The rendered payloads, in order, with one shared set of variables; what does not render is used as it is (B1 16)."""
+    """The rendered payloads, in order, with one shared set of variables.
+
+    What does not render is used as it is (B1 16).
+    """
     context = run.context
     texts: list[str] = []
     for verdict in order:
@@ -185,19 +188,20 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
             texts.append(render(entry.payload, context=context, place=place, syntax=entry.syntax).text)
         except TemplateError as error:
             texts.append(entry.payload)
-            await run.warn(f"The lore entry {entry.name!r} could not be rendered and is used as it is: {error}", entry.name)
+            await run.warn(
+                f"The lore entry {entry.name!r} could not be rendered and is used as it is: {error}",
+                entry.name,
+            )
     return texts
 
 
 def _placed(
-    run: Run, verdicts: Sequence[Verdict], order: Sequence[Verdict], texts: Sequence[str]
+    verdicts: Sequence[Verdict], order: Sequence[Verdict], texts: Sequence[str]
 ) -> tuple[Lore, tuple[Insert, ...]]:
-    count = run.ports.tokenizer.count
     text_of = {id(verdict): text for verdict, text in zip(order, texts, strict=True)}
     places = inserts(order)
     background, placed = joined_payloads(places.lore_block, text_of)
     before_user, placed_before = joined_payloads(places.before_user_prompt, text_of)
-    counted = {id(verdict): replace(verdict, tokens=count(text_of[id(verdict)])) for verdict in order}
     deep = tuple(
         Insert(
             text=text,
@@ -212,7 +216,7 @@ def _placed(
     lore = Lore(
         background=background,
         before_user=before_user,
-        verdicts=tuple(counted.get(id(verdict), verdict) for verdict in verdicts),
+        verdicts=tuple(verdicts),
         placed=placed,
         placed_before_user=placed_before,
         slots={name: joined_payloads(each, text_of)[0] for name, each in places.slots},
@@ -220,8 +224,13 @@ def _placed(
     return lore, deep
 
 
-def joined_payloads(verdicts: Sequence[Verdict], text_of: Mapping[int, str]) -> tuple[str, tuple[Placed, ...]]:
-    """One block of payloads: each that is not blank is followed by an empty line, the whole is trimmed at both ends (B1 46)."""
+def joined_payloads(
+    verdicts: Sequence[Verdict], text_of: Mapping[int, str]
+) -> tuple[str, tuple[Placed, ...]]:
+    """One block of payloads.
+
+    Each that is not blank is followed by an empty line, the whole is trimmed at both ends (B1 46).
+    """
     pieces = [(verdict, text_of[id(verdict)]) for verdict in verdicts if text_of[id(verdict)].strip()]
     whole = "".join(text + SEPARATOR for _, text in pieces)
     block = whole.strip()

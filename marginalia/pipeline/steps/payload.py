@@ -9,7 +9,11 @@ from marginalia.prompt.payload import Material, build_payload
 
 async def prepare_payload(run: Run, known: BeforePreparePayload) -> AfterPreparePayload:
     """Build the messages in the specification's order, with inserts at their depths."""
-    branch = run.manuscript.tree.branch(known.chronicle[-1].part) if known.chronicle and known.chronicle[-1].part else ()
+    branch = (
+        run.manuscript.tree.branch(known.chronicle[-1].part)
+        if known.chronicle and known.chronicle[-1].part
+        else ()
+    )
     numbers = {part: number for number, part in enumerate(branch, start=1)} if known.chronicle else {}
     material = Material(
         jailbreak=known.templates.jailbreak,

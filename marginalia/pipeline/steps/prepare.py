@@ -35,7 +35,7 @@ def _problem(run: Run) -> str | None:
         return MISSING_PROTOCOL
     if not run.ports.inference.supports(provider):
         return (
-            f"The provider {provider.name!r} is of the kind {provider.kind!r}, which this installation cannot speak to. "
+            f"The provider {provider.name!r} is of the kind {provider.kind!r}, which nothing here can speak to. "
             "Choose another provider for the book, or install the extension that brings this kind."
         )
     return None
