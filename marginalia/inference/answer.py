@@ -54,6 +54,11 @@ class AnswerReader:
         return bool(self._pieces["text"] or self._pieces["reasoning"])
 
     @property
+    def begun(self) -> bool:
+        """Whether the server sent anything at all, so that it is at work or has been."""
+        return self._understood or self.started
+
+    @property
     def finished(self) -> bool:
         """Whether the server said that the answer is complete, by a finish reason or the end mark."""
         return not self._failed and (self.done or self._whole or bool(self._finish))
@@ -102,10 +107,7 @@ class AnswerReader:
                 ModelErrorKind.SERVER,
                 "The server's answer cannot be read: it is no chat completion stream. Check the provider's base URL.",
             )
-        raise ModelError(
-            ModelErrorKind.CONNECTION,
-            "The connection to the server broke off before the answer was complete. What arrived is kept.",
-        )
+        raise broken_off()
 
     def _sniff(self, data: bytes) -> None:
         begun = data.lstrip(_SPACE)
@@ -160,6 +162,14 @@ class AnswerReader:
         if whole:
             self._pieces[kind].append(whole)
             yield Chunk("reasoning" if kind == "reasoning" else "text", whole)
+
+
+def broken_off() -> ModelError:
+    """The error for an answer that stopped in its middle."""
+    return ModelError(
+        ModelErrorKind.CONNECTION,
+        "The connection to the server broke off before the answer was complete. What arrived is kept.",
+    )
 
 
 def refused(words: str) -> ModelError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +10,7 @@ import anyio
 import httpx
 
 from marginalia.errors import ModelError
-from marginalia.inference.answer import AnswerReader
+from marginalia.inference.answer import AnswerReader, broken_off
 from marginalia.inference.connection import api_url, connection
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.errors import from_response, may_be_retried
@@ -57,40 +57,43 @@ class OpenAIClient:
         return aclosing(self._arrivals(call))
 
     async def _arrivals(self, call: Call) -> AsyncGenerator[Arrival, None]:
-        tries = 0
+        provider, tries = call.provider, 0
+        spoken = [self.dialect(provider)]
         while True:
-            reader = AnswerReader(starts_in_thinking=self.dialect(call.provider).starts_in_thinking)
+            reader = AnswerReader(starts_in_thinking=spoken[-1].starts_in_thinking)
             try:
-                async with aclosing(self._attempt(call, reader)) as arrivals:
+                async with aclosing(self._attempt(call, spoken[-1], reader)) as arrivals:
                     async for arrival in arrivals:
                         yield arrival
             except ModelError as error:
                 if reader.started:
                     raise
-                if (lesson := self.learn(call.provider, error)) is not None:
-                    yield Progress(text=lesson)
+                if (found := lesson(provider, spoken, error)) is not None:
+                    spoken.append(found[0])
+                    yield Progress(text=found[1])
                     continue
-                wait = self._wait(call.provider, error, tries)
+                wait = None if reader.begun else _wait(provider, error, tries)
                 if wait is None:
                     raise
                 tries += 1
-                yield Progress(
-                    text=f"{error.text} Trying again in {wait:.0f} s." if wait >= 1 else error.text
-                )
+                yield Progress(text=f"{error.text.partition('. ')[0]}. Trying again in {wait:.2g} s.")
                 await self.sleep(wait)
             else:
-                self._notice(call.provider, reader)
+                # The next answer of a template that opens <think> unseen is read rightly from its start.
+                late = reader.closed_late is not None
+                self.remember(provider, replace(spoken[-1], starts_in_thinking=True) if late else spoken[-1])
                 return
 
-    async def _attempt(self, call: Call, reader: AnswerReader) -> AsyncGenerator[Arrival, None]:
+    async def _attempt(
+        self, call: Call, dialect: Dialect, reader: AnswerReader
+    ) -> AsyncGenerator[Arrival, None]:
         provider = call.provider
-        body = encoded(request_body(call, self.dialect(provider)))
+        body = encoded(request_body(call, dialect))
         headers = {"Content-Type": "application/json"}
+        url = api_url(provider, "/chat/completions")
         async with (
             connection(provider, self.key_of(provider)) as client,
-            client.stream(
-                "POST", api_url(provider, "/chat/completions"), content=body, headers=headers
-            ) as response,
+            client.stream("POST", url, content=body, headers=headers) as response,
         ):
             if not response.is_success:
                 raise await _failure(response)
@@ -100,38 +103,40 @@ class OpenAIClient:
                         yield arrival
                     if reader.done:
                         break
-            except httpx.HTTPError:
+            except httpx.HTTPError as error:
                 # A finished answer is finished, however rudely the connection ends.
                 if not reader.finished:
                     for arrival in reader.rest():
                         yield arrival
-                    raise
+                    raise error if isinstance(error, httpx.TimeoutException) else broken_off() from error
             for arrival in reader.end():
                 yield arrival
 
-    def learn(self, provider: Provider, error: ModelError) -> str | None:
-        """Remember what *error* teaches about the server; the sentence that says so, or ``None`` for nothing new."""
-        known = self.dialect(provider)
-        found = known.learned(error)
-        if found is None or found[0].with_settings(provider.settings) == known:
-            return None
-        self.learned[provider.base_url, provider.model] = found[0]
-        return found[1]
+    def remember(self, provider: Provider, dialect: Dialect) -> None:
+        """Speak to *provider* like this from now on, because it has proved right."""
+        if dialect != self.dialect(provider):
+            self.learned[provider.base_url, provider.model] = dialect
 
-    def _notice(self, provider: Provider, reader: AnswerReader) -> None:
-        """After an answer whose reasoning had only a closing tag: the next one is read rightly from its start."""
-        if reader.closed_late is not None:
-            known = self.dialect(provider)
-            self.learned[provider.base_url, provider.model] = replace(known, starts_in_thinking=True)
 
-    @staticmethod
-    def _wait(provider: Provider, error: ModelError, tries: int) -> float | None:
-        """Seconds until the next try; ``None`` when there is none."""
-        allowed = DEFAULT_RETRIES if provider.max_retries is None else provider.max_retries
-        if tries >= allowed or not may_be_retried(error):
-            return None
-        wait = max(error.retry_after or 0.0, _FIRST_WAIT * 2**tries)
-        return wait if wait <= _LONGEST_WAIT else None
+def lesson(provider: Provider, spoken: Sequence[Dialect], error: ModelError) -> tuple[Dialect, str] | None:
+    """What to try after *error*, and the sentence that says so; ``None`` when all that it teaches was *spoken* already.
+
+    What the provider's settings say by hand stays as it is.
+    """
+    found = spoken[-1].learned(error)
+    if found is None:
+        return None
+    dialect = found[0].with_settings(provider.settings)
+    return None if dialect in spoken else (dialect, found[1])
+
+
+def _wait(provider: Provider, error: ModelError, tries: int) -> float | None:
+    """Seconds until the next try; ``None`` when there is none."""
+    allowed = DEFAULT_RETRIES if provider.max_retries is None else provider.max_retries
+    if tries >= allowed or not may_be_retried(error):
+        return None
+    wait = max(error.retry_after or 0.0, _FIRST_WAIT * 2**tries)
+    return wait if wait <= _LONGEST_WAIT else None
 
 
 async def _failure(response: httpx.Response) -> ModelError:

@@ -57,24 +57,31 @@ async def connection(
     There is one client per exchange, never a shared pool: bounded pools of httpx 0.28 leak a slot for every cancelled
     request, and between two parts of a story a kept connection would have been closed by the server anyway.
     """
+    try:
+        async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:
+            yield client
+    except httpx.TimeoutException as error:
+        raise model_error(ModelErrorKind.TIMEOUT) from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+
+
+def _client(
+    provider: Provider, key: str | None, timeout: float | None, certificates: ssl.SSLContext
+) -> httpx.AsyncClient:
     silence = timeout or provider.timeout or DEFAULT_TIMEOUT
     headers = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
-        async with httpx.AsyncClient(
-            verify=await _certificates(provider.base_url),
+        return httpx.AsyncClient(
+            verify=certificates,
             trust_env=not is_local(provider.base_url),
             timeout=httpx.Timeout(silence, connect=min(_LONGEST_CONNECT, silence), pool=None),
             headers=headers,
-        ) as client:
-            yield client
-    except httpx.TimeoutException as error:
-        raise model_error(ModelErrorKind.TIMEOUT) from error
-    except httpx.HTTPError as error:
-        raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
-    except (httpx.InvalidURL, ImportError, UnicodeError) as error:
-        # ImportError: a SOCKS proxy in the environment needs a package that is not there.
+        )
+    except (ImportError, ValueError) as error:
+        # A proxy in the environment that cannot be used, or a key with characters that no header takes.
         raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
 
 

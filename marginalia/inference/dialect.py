@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.values import Message
 
-LimitName = Literal["max_completion_tokens", "max_tokens"]
+LimitName: TypeAlias = Literal["max_completion_tokens", "max_tokens"]
+_LIMITS: tuple[LimitName, ...] = ("max_completion_tokens", "max_tokens")
 
 _REFUSAL = re.compile(
     r"unsupported|not supported|not permitted|unexpected|unrecogni[sz]ed|unknown|extra|forbidden|not allowed|invalid",
@@ -64,10 +65,10 @@ class Dialect:
     def _parameter_lesson(self, words: str) -> tuple[Dialect, str] | None:
         if not _REFUSAL.search(words):
             return None
-        if self.limit in words:
-            other: LimitName = (
-                "max_tokens" if self.limit == "max_completion_tokens" else "max_completion_tokens"
-            )
+        # Where both names occur, the first is the one that is refused, the second the advice.
+        named = sorted((words.find(name), name) for name in _LIMITS if name in words)
+        if named and named[0][1] == self.limit:
+            other = next(name for name in _LIMITS if name != self.limit)
             return replace(self, limit=other), f"This server takes {other} in place of {self.limit}."
         if "stream_options" in words:
             return replace(

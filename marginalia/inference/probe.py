@@ -9,8 +9,9 @@ from typing import Any, cast
 import httpx
 
 from marginalia.errors import ModelError, ModelErrorKind
-from marginalia.inference.client import OpenAIClient
+from marginalia.inference.client import OpenAIClient, lesson
 from marginalia.inference.connection import api_url, connection, is_local, root_url
+from marginalia.inference.dialect import Dialect
 from marginalia.inference.errors import from_response
 from marginalia.inference.wire import as_sent, encoded, with_additional
 from marginalia.values import Message, Provider
@@ -54,7 +55,7 @@ class Probe:
         Raises :class:`ModelError` when the key is wrong, nobody answers, or the one token is refused.
         """
         models = await self._model_list(provider)
-        learned = await self._one_token(provider)
+        learned = await self._ask_for_one_token(provider)
         self._counting.pop(_identity(provider), None)
         context, source = await self._context(provider, models)
         await self.count(provider, (Message(role="user", content="Hello"),))
@@ -122,22 +123,21 @@ class Probe:
         data = _object(found).get("data")
         return [_object(each) for each in cast("list[object]", data)] if isinstance(data, list) else []
 
-    async def _one_token(self, provider: Provider) -> tuple[str, ...]:
-        learned: list[str] = []
+    async def _ask_for_one_token(self, provider: Provider) -> tuple[str, ...]:
+        spoken, learned = [self._client.dialect(provider)], list[str]()
         while True:
-            dialect = self._client.dialect(provider)
-            messages = dialect.messages((Message(role="user", content="Hello"),))
-            body: dict[str, Any] = {"model": provider.model, "messages": [as_sent(each) for each in messages]}
-            body = with_additional(body, provider.additional_parameters) | {dialect.limit: 1}
-            body.pop("stream", None)
             try:
-                await self._exchange(provider, "POST", api_url(provider, "/chat/completions"), body)
+                await self._exchange(
+                    provider, "POST", api_url(provider, "/chat/completions"), _one_token(provider, spoken[-1])
+                )
             except ModelError as error:
-                lesson = self._client.learn(provider, error)
-                if lesson is None:
+                found = lesson(provider, spoken, error)
+                if found is None:
                     raise
-                learned.append(lesson)
+                spoken.append(found[0])
+                learned.append(found[1])
             else:
+                self._client.remember(provider, spoken[-1])
                 return tuple(learned)
 
     async def _context(self, provider: Provider, models: list[dict[str, Any]]) -> tuple[int | None, str]:
@@ -191,6 +191,15 @@ class Probe:
         if not response.is_success:
             raise from_response(response.status_code, response.headers, response.content)
         return _json(response)
+
+
+def _one_token(provider: Provider, dialect: Dialect) -> dict[str, Any]:
+    messages = dialect.messages((Message(role="user", content="Hello"),))
+    body: dict[str, Any] = {"model": provider.model, "messages": [as_sent(each) for each in messages]}
+    body = with_additional(body, provider.additional_parameters) | {dialect.limit: 1}
+    body.pop("stream", None)
+    body.pop("stream_options", None)
+    return body
 
 
 def _json(response: httpx.Response) -> object:

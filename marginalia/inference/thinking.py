@@ -33,7 +33,7 @@ class Thinking:
     moved to another piece. *inside* is for servers whose template opened the tag already.
     """
 
-    __slots__ = ("_after", "_closer", "_held", "_state", "_tail")
+    __slots__ = ("_after", "_closer", "_held", "_silent", "_state", "_tail")
 
     def __init__(self, *, inside: bool = False) -> None:
         self._state: Literal["start", "inside", "text"] = "inside" if inside else "start"
@@ -41,6 +41,7 @@ class Thinking:
         self._held: list[str] = []
         self._tail = ""
         self._after = False
+        self._silent = True
 
     def feed(self, text: str) -> Iterator[Piece]:
         """What can be told of *text*, and of what was held back before it."""
@@ -54,8 +55,8 @@ class Thinking:
 
     def flush(self) -> Iterator[Piece]:
         """What was held back, at the end of the answer."""
-        if self._state == "inside" and self._tail.strip():
-            yield "reasoning", self._tail.rstrip()
+        if self._state == "inside":
+            yield from self._shown(self._tail.rstrip())
         yield from self._release()
         self._tail = ""
 
@@ -90,15 +91,21 @@ class Thinking:
         before, closer, rest = text.partition(self._closer)
         if closer:
             self._state, self._after, self._tail = "start", True, ""
-            if before.strip():
-                yield "reasoning", before.rstrip()
+            yield from self._shown(before.rstrip())
+            self._silent = True
             if rest:
                 yield from self.feed(rest)
             return
         end = len(text) - _overlap(text, self._closer)
         shown = text[:end].rstrip()
         self._tail = text[len(shown) :]
+        yield from self._shown(shown)
+
+    def _shown(self, text: str) -> Iterator[Piece]:
+        """Reasoning without the white space in front of its first word."""
+        shown = text.lstrip() if self._silent else text
         if shown:
+            self._silent = False
             yield "reasoning", shown
 
 
