@@ -1,0 +1,105 @@
+"""What the store keeps in memory: values by key, the least used ones forgotten first, changed only after a commit."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+_ROOM = 96_000_000  # characters, or what weighs as much
+_FALLBACK_WEIGHT = 500
+_TRIES = 3
+
+
+class Absent:
+    """The type of ``ABSENT``: nothing is remembered under a key."""
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Generic[T]):
+    """Under what a value of type ``T`` is remembered."""
+
+    kind: str
+    of: int | str
+
+
+class Memory:
+    """A cache for several readers and the one writer.
+
+    A reader that loaded a value offers it with the version it saw before loading, and is refused when something was
+    published since: so nothing that a commit has overtaken is ever remembered.
+    """
+
+    def __init__(self, weigh: Callable[[object], int], room: int = _ROOM) -> None:
+        self._weigh = weigh
+        self._room = room
+        self._used = 0
+        self._version = 0
+        self._values: OrderedDict[Key[Any], tuple[object, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, key: Key[T]) -> T | Absent:
+        """What is remembered under *key*, or ``ABSENT``."""
+        with self._lock:
+            held = self._values.get(key)
+            if held is None:
+                return ABSENT
+            self._values.move_to_end(key)
+            return cast("T", held[0])
+
+    def recall(self, key: Key[T], load: Callable[[], T]) -> T:
+        """What is remembered under *key*; else it is loaded, and remembered if nothing was published meanwhile."""
+        for _ in range(_TRIES):
+            known = self.find(key)
+            if not isinstance(known, Absent):
+                return known
+            version = self._version
+            value = load()
+            if self._offer(key, value, version):
+                break
+        else:
+            return value
+        kept = self.find(key)
+        return value if isinstance(kept, Absent) else kept
+
+    def publish(self, changes: Mapping[Key[Any], object]) -> None:
+        """Take over what a commit changed; ``ABSENT`` forgets."""
+        with self._lock:
+            self._version += 1
+            for key, value in changes.items():
+                self._remove(key)
+                if value is not ABSENT:
+                    self._insert(key, value)
+            self._shrink()
+
+    def _offer(self, key: Key[Any], value: object, version: int) -> bool:
+        with self._lock:
+            if version != self._version:
+                return False
+            if key not in self._values:
+                self._insert(key, value)
+                self._shrink()
+            return True
+
+    def _insert(self, key: Key[Any], value: object) -> None:
+        weight = self._weigh(value) or _FALLBACK_WEIGHT
+        self._values[key] = (value, weight)
+        self._used += weight
+
+    def _remove(self, key: Key[Any]) -> None:
+        held = self._values.pop(key, None)
+        if held is not None:
+            self._used -= held[1]
+
+    def _shrink(self) -> None:
+        while self._used > self._room and len(self._values) > 1:
+            _, (_, weight) = self._values.popitem(last=False)
+            self._used -= weight

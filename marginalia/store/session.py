@@ -1,0 +1,106 @@
+"""What a piece of work on the database gets: rows by SQL, values by memory, and, when it writes, a transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+
+from marginalia.store.memory import ABSENT, Absent, Key, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from marginalia.values import BookId, LorebookId
+
+T = TypeVar("T")
+Row: TypeAlias = tuple[Any, ...]
+Execute: TypeAlias = "Callable[[str, Sequence[object]], list[Row]]"
+ChangeKind: TypeAlias = Literal[
+    "book", "story", "draft", "summary", "lorebook", "provider", "protocol", "settings"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something was committed: what kind of thing, and in which book or lorebook."""
+
+    kind: ChangeKind
+    book_id: BookId | None = None
+    lorebook_id: LorebookId | None = None
+
+
+class Session:
+    """Reads; good for one piece of work in one thread."""
+
+    def __init__(self, execute: Execute, memory: Memory) -> None:
+        self._execute = execute
+        self._memory = memory
+
+    def rows(self, sql: str, *parameters: object) -> list[Row]:
+        """All rows of a statement; texts among *parameters* are made storable first."""
+        return self._execute(sql, [storable(each) for each in parameters])
+
+    def row(self, sql: str, *parameters: object) -> Row | None:
+        """The first row of a statement, if there is one."""
+        return next(iter(self.rows(sql, *parameters)), None)
+
+    def known(self, key: Key[T]) -> T | None:
+        """A remembered value, if there is one."""
+        value = self._memory.find(key)
+        return None if isinstance(value, Absent) else value
+
+    def recall(self, key: Key[T], load: Callable[[], T]) -> T:
+        """A remembered value, or what *load* reads."""
+        return self._memory.recall(key, load)
+
+
+class Transaction(Session):
+    """Reads and writes; what it ``put``s is seen by later work of the same transaction, by others after the commit."""
+
+    def __init__(self, execute: Execute, memory: Memory) -> None:
+        super().__init__(execute, memory)
+        self.values: dict[Key[Any], object] = {}
+        self.changes: dict[tuple[str, Change], None] = {}
+        self.failure: Exception | None = None
+
+    def rows(self, sql: str, *parameters: object) -> list[Row]:
+        """All rows of a statement."""
+        try:
+            return super().rows(sql, *parameters)
+        except Exception as error:
+            # A failed statement aborts the transaction, yet the engine's commit returns normally and stores nothing:
+            # the writer looks here, in case the work has swallowed the error.
+            self.failure = error
+            raise
+
+    def recall(self, key: Key[T], load: Callable[[], T]) -> T:
+        """A value as this transaction has it."""
+        value = self.values.get(key, ABSENT)
+        if isinstance(value, Absent):
+            known = load() if key in self.values else self._memory.find(key)
+            value = load() if isinstance(known, Absent) else known
+            self.values[key] = value
+        return cast("T", value)
+
+    def put(self, key: Key[T], value: T) -> None:
+        """Remember a changed value, from the commit on."""
+        self.values[key] = value
+
+    def forget(self, key: Key[Any]) -> None:
+        """The value has changed and is read again when it is wanted."""
+        self.values[key] = ABSENT
+
+    def notify(self, owner: str, change: Change) -> None:
+        """Tell *owner*'s listeners after the commit; the same change is told once."""
+        self.changes[owner, change] = None
+
+
+def storable(value: object) -> object:
+    """*value* as the engine can take it: halves of surrogate pairs (models cut them) become the replacement mark."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
