@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
-from marginalia.errors import NotFound
+from marginalia.errors import ModelError, NotFound
 from marginalia.models import TurnInput
+from marginalia.pipeline.states import Phase
 from marginalia.prompt.budget import ContextTooSmall
+from marginalia.ui.connecting import model_state
 from marginalia.ui.troubles import QUIET, Notice, notice_of
 from marginalia.ui.work import Errands, Newest, aside
-from marginalia.values import Book, NewPart, PartId, ProtocolId, ProviderId, Regenerate, Request, Swipe, Turn
+from marginalia.values import (
+    Book,
+    LorebookId,
+    NewPart,
+    PartId,
+    ProtocolId,
+    ProviderId,
+    Regenerate,
+    Request,
+    Swipe,
+    Turn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -23,6 +36,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.segments import Prompt
     from marginalia.story.tree import StoryTree
     from marginalia.studio import Studio
+    from marginalia.values import Provider
 
 #: How often a page is told about text that streams in.
 UPDATES_PER_SECOND = 12
@@ -56,10 +70,20 @@ class Library:
     lorebooks: tuple[tuple[int, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What shall open over the page: ``keys``, ``prompt`` (of a part), or a sheet of the settings by its name."""
+
+    name: str
+    part: PartId | None = None
+
+
 class Desk(param.Parameterized):
     """What a session works on. ``open`` starts it, ``close`` ends its tasks; the run goes on, it belongs to the studio."""
 
-    book: param.ClassSelector[Book | None] = param.ClassSelector(class_=Book, default=None, doc="The open book.")
+    book: param.ClassSelector[Book | None] = param.ClassSelector(
+        class_=Book, default=None, doc="The open book."
+    )
     turn: param.ClassSelector[TurnInput] = param.ClassSelector(class_=TurnInput, doc="What is typed.")
     shape = param.Parameter(default=None, doc="The story as it is now: a Shape.")
     library = param.Parameter(default=None, doc="What can be chosen: a Library.")
@@ -73,6 +97,8 @@ class Desk(param.Parameterized):
     tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
     show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
     narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
+    wished = param.Parameter(default=None, doc="What shall open over the page: a Wish.")
+    model_state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is.")
 
     def __init__(self, studio: Studio, **params: Any) -> None:  # noqa: ANN401 - its parameters
         params.setdefault("turn", TurnInput())
@@ -82,6 +108,8 @@ class Desk(param.Parameterized):
         self._preview = Newest(self._build_prompt)
         self._watching: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
+        self._again: Request = NewPart()
+        self._deleted: PartId | None = None
 
     # Opening and closing.
 
@@ -133,6 +161,8 @@ class Desk(param.Parameterized):
         try:
             while not run.ended:
                 self.beat += 1
+                if run.phase is not Phase.WRITING:
+                    await self._look_at_model()
                 seen = await run.changed(seen)
                 await asyncio.sleep(1 / UPDATES_PER_SECOND)
             await self.refresh()
@@ -152,7 +182,23 @@ class Desk(param.Parameterized):
             await self.open_book(None)
             return
         self.param.update(book=book, shape=shape)
+        await self._look_at_model()
         self.ask_for_prompt()
+
+    async def _look_at_model(self) -> None:
+        provider = await aside(self._provider)
+        error = self.run.error if self.run is not None else None
+        failure = error if isinstance(error, ModelError) else None
+        answered = self.run is not None and bool(self.run.text)
+        self.model_state = model_state(self.studio, provider, failure, answered=answered)
+
+    def _provider(self) -> Provider | None:
+        if self.book is None or self.book.provider_id is None:
+            return None
+        try:
+            return self.studio.providers.get(self.book.provider_id)
+        except NotFound:
+            return None
 
     def _read(self, book: int) -> tuple[Book, Shape]:
         found = self.studio.books.get(book)
@@ -210,7 +256,8 @@ class Desk(param.Parameterized):
         if book is None or self.running:
             return
         self.trouble = QUIET
-        await self.attempt(self._generate(book, request or NewPart()))
+        self._again = request or NewPart()
+        await self.attempt(self._generate(book, self._again))
 
     async def _generate(self, book: Book, request: Request) -> None:
         turn = self.turn.freeze()
@@ -247,8 +294,50 @@ class Desk(param.Parameterized):
             await self.attempt(aside(self.studio.story.go_to, siblings[at]))
             await self.refresh()
 
-    async def choose(self, *, provider: int | None = None, protocol: int | None = None) -> None:
-        """Have the book written by another model, or asked in another way."""
+    async def branch(self, part: PartId) -> None:
+        """Make a copy of a part beside it, to go on from there in another way."""
+
+        async def fork() -> None:
+            copy = await aside(self.studio.story.fork, part)
+            await aside(self.studio.story.go_to, copy)
+
+        if await self.attempt(fork()):
+            await self.refresh()
+
+    async def delete(self, part: PartId) -> None:
+        """Put a part into the trash; what followed it moves up. It can be taken back."""
+        number = self.shape.branch.index(part) + 1 if part in self.shape.branch else 0
+        if await self.attempt(aside(self.studio.story.delete, part)):
+            self._deleted = part
+            self.trouble = Notice(text=f"Part {number} is in the trash.", action="undo", label="Take it back")
+            await self.refresh()
+
+    def wish(self, name: str, part: PartId | None = None) -> None:
+        """Have something opened over the page."""
+        self.wished = Wish(name=name, part=part)
+
+    async def act(self, name: str) -> None:
+        """Do what a notice offers."""
+        if name == "undo" and self._deleted is not None:
+            await self.attempt(aside(self.studio.story.undelete, self._deleted))
+            self.dismiss()
+            await self.refresh()
+        elif name == "retry":
+            self.dismiss()
+            await self.generate(self._again)
+        elif name == "model" and (self.book is None or self.book.provider_id is None):
+            self.wish("connect")
+        else:
+            self.wish(name)
+
+    def dismiss(self) -> None:
+        """Take the notice away."""
+        self.trouble = QUIET
+
+    async def choose(
+        self, *, provider: int | None = None, protocol: int | None = None, lorebook: int | None = None
+    ) -> None:
+        """Have the book written by another model, asked in another way, or draw on another lorebook."""
         if self.book is None:
             return
         changed = self.book
@@ -256,6 +345,8 @@ class Desk(param.Parameterized):
             changed = replace(changed, provider_id=ProviderId(provider))
         if protocol is not None:
             changed = replace(changed, protocol_id=ProtocolId(protocol))
+        if lorebook is not None:
+            changed = replace(changed, lorebook_id=LorebookId(lorebook))
         await self.attempt(aside(self.studio.books.save, changed))
         self.trouble = QUIET
         await self.refresh()

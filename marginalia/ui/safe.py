@@ -11,8 +11,28 @@ from html import escape
 import nh3
 from markdown_it import MarkdownIt
 
-_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough"]).disable("image")
-_TAGS = {"p", "em", "strong", "s", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "hr", "br", "code", "pre", "a"}
+_MARKDOWN = (
+    MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough"]).disable("image")
+)
+_TAGS = {
+    "p",
+    "em",
+    "strong",
+    "s",
+    "blockquote",
+    "ul",
+    "ol",
+    "li",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "hr",
+    "br",
+    "code",
+    "pre",
+    "a",
+}
 _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 

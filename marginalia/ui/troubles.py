@@ -71,6 +71,8 @@ def _refused(text: str) -> Notice:
     if "protocol" in text:
         return Notice(text=text + " Choose how the model is asked.", action="book", label="Choose a protocol")
     if "limit" in text:
-        hint = " The fixed part of the prompt is larger than the context: give it more room, or switch lore off."
+        hint = (
+            " The fixed part of the prompt is larger than the context: give it more room, or switch lore off."
+        )
         return Notice(text=text + hint, action="protocol", label="Open limits")
     return Notice(text=text)

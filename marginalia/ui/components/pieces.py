@@ -22,13 +22,21 @@ class TurnPanel(Piece):
     """
 
     labels = param.Dict(default={}, doc="Field name to its label and its help.")
-    draft_key = param.String(default="mg:draft", doc="Where the browser keeps what was typed: one key per user and book.")
+    draft_key = param.String(
+        default="mg:draft", doc="Where the browser keeps what was typed: one key per user and book."
+    )
     carried = param.Dict(default={}, doc="What the fields start from.")
-    wait = param.Integer(default=90, bounds=(0, None), doc="Milliseconds of rest after which typing is sent on.")
+    wait = param.Integer(
+        default=90, bounds=(0, None), doc="Milliseconds of rest after which typing is sent on."
+    )
     running = param.Boolean(default=False, doc="Whether something is being written: Generate is Stop then.")
     blocked = param.Boolean(default=False, doc="Whether nothing can be generated just now.")
-    status = param.Dict(default={}, doc="What is going on: text, age in seconds, and whether seconds are counted on.")
-    trouble = param.Dict(default={}, doc="What went wrong: text, and an action with its label, if there is one.")
+    status = param.Dict(
+        default={}, doc="What is going on: text, age in seconds, and whether seconds are counted on."
+    )
+    trouble = param.Dict(
+        default={}, doc="What went wrong: text, and an action with its label, if there is one."
+    )
     question = param.String(default="", doc="What the run asks; answered with yes or no.")
 
     _esm = script("turn")
@@ -79,7 +87,9 @@ class Masthead(Piece):
     provider = param.Integer(default=0, doc="The book's; 0: none.")
     protocols = param.List(default=[], doc="Pairs of id and name.")
     protocol = param.Integer(default=0, doc="The book's; 0: none.")
-    state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is: kind, short, text.")
+    state = param.Dict(
+        default={"kind": "none", "short": "", "text": ""}, doc="How the model is: kind, short, text."
+    )
 
     _esm = script("masthead")
     _stylesheets = style("masthead")

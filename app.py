@@ -1,0 +1,6 @@
+"""The app: ``panel serve app.py``."""
+
+from marginalia.ui.app import extension, page
+
+extension()
+page().servable()

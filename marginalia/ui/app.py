@@ -1,0 +1,181 @@
+"""The page: the shell around the views, what a session needs, and the page that stands there when nothing can be opened."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from marginalia.errors import StoreError
+from marginalia.ui.components import Figures, Keys
+from marginalia.ui.desk import Desk
+from marginalia.ui.house import studio_of
+from marginalia.ui.theme import PAGE_SX, THEME
+from marginalia.ui.views.budget import BudgetView
+from marginalia.ui.views.dialogs import DialogsView
+from marginalia.ui.views.lore import LoreView
+from marginalia.ui.views.masthead import MastheadView
+from marginalia.ui.views.outline import OutlineView
+from marginalia.ui.views.prompt import PromptView
+from marginalia.ui.views.run import RunView
+from marginalia.ui.views.story import StoryView
+from marginalia.ui.views.turn import TurnView
+
+if TYPE_CHECKING:
+    from marginalia.studio import Studio
+    from marginalia.ui.components.base import Said
+
+_log = logging.getLogger(__name__)
+
+KEYS = {
+    "ctrl+Enter": "generate",
+    "Escape": "stop",
+    "alt+ArrowLeft": "previous version",
+    "alt+ArrowRight": "next version",
+    "alt+r": "regenerate",
+    "alt+s": "swipe",
+    "alt+ArrowUp": "previous",
+    "alt+ArrowDown": "next",
+    "e": "edit",
+    "1": "tab 0",
+    "2": "tab 1",
+    "3": "tab 2",
+    "4": "tab 3",
+    "f": "focus",
+    "?": "keys",
+}
+
+
+def extension() -> None:
+    """Load Panel for a session; nothing of it comes from another host."""
+    pn.extension(notifications=True, reconnect=True, exception_handler=_unexpected)
+
+
+def page(studio: Studio | None = None) -> pmui.Page:
+    """The app of one session on *studio*, or on the studio of whoever is logged in."""
+    try:
+        found = studio if studio is not None else studio_of(pn.state.user)
+    except StoreError as error:
+        return _closed(error)
+    return Session(found).page
+
+
+class Session:
+    """One tab: a desk, the views on it, and the shell around them."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.desk = Desk(studio)
+        self._story = StoryView(self.desk)
+        self._turn = TurnView(self.desk)
+        self._keys = Keys(keys=KEYS)
+        self._keys.hear(key=self._key, width=self._width)
+        self._do = self._commands()
+        self.page = self._build()
+        self._wire()
+
+    def _build(self) -> pmui.Page:
+        desk = self.desk
+        self._tabs = pmui.Tabs(
+            ("Budget", BudgetView(desk)),
+            ("Lore", LoreView(desk)),
+            ("Prompt", PromptView(desk)),
+            ("Run", RunView(desk)),
+            dynamic=True,
+            sizing_mode="stretch_both",
+        )
+        workspace = pn.Column(
+            self._story, self._turn, DialogsView(desk), self._keys, sizing_mode="stretch_both", margin=0
+        )
+        return pmui.Page(
+            title="Marginalia",
+            header=[MastheadView(desk)],
+            sidebar=[OutlineView(desk)],
+            sidebar_width=240,
+            sidebar_resizable=True,
+            main=[workspace],
+            contextbar=[self._tabs],
+            contextbar_open=True,
+            contextbar_variant="auto",
+            contextbar_width=340,
+            contextbar_resizable=True,
+            busy_indicator=None,
+            theme_config=THEME,
+            sx=PAGE_SX,
+        )
+
+    def _wire(self) -> None:
+        self._tabs.link(self.desk, active="tab", bidirectional=True)
+        self.desk.param.watch(self._sides, ["narrow"])
+        self.desk.param.watch(self._remember_book, ["book"])
+        pn.state.onload(self._open)
+        if pn.state.curdoc is not None:
+            pn.state.on_session_destroyed(lambda _: self.desk.close())
+
+    async def _open(self) -> None:
+        asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
+        await self.desk.attempt(self.desk.open(asked if isinstance(asked, int) else None))
+
+    def _remember_book(self, _: object) -> None:
+        if pn.state.location and self.desk.book is not None:
+            pn.state.location.update_query(book=self.desk.book.id)
+
+    def _sides(self, _: object) -> None:
+        wide = not self.desk.narrow
+        self.page.param.update(sidebar_open=wide, contextbar_open=wide)
+
+    def _width(self, said: Said) -> None:
+        self.desk.narrow = bool(said.get("narrow"))
+
+    async def _key(self, said: Said) -> None:
+        action = self._do.get(str(said.get("name")))
+        answer = action() if action is not None else None
+        if asyncio.iscoroutine(answer):
+            await answer
+
+    def _commands(self) -> dict[str, Callable[[], Any]]:
+        desk, story = self.desk, self._story
+        tabs = {f"tab {at}": (lambda at=at: self._show_tab(at)) for at in range(4)}
+        return tabs | {
+            "generate": desk.generate,
+            "stop": desk.stop,
+            "previous version": lambda: self._on_last(lambda part: desk.step(part, -1)),
+            "next version": lambda: self._on_last(lambda part: desk.step(part, 1)),
+            "regenerate": lambda: self._on_last(desk.regenerate),
+            "swipe": lambda: self._on_last(desk.swipe),
+            "previous": lambda: story.command("previous"),
+            "next": lambda: story.command("next"),
+            "edit": lambda: story.command("edit"),
+            "focus": self._focus,
+            "keys": lambda: desk.wish("keys"),
+        }
+
+    def _on_last(self, action: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the action gives
+        shape = self.desk.shape
+        return action(shape.leaf) if shape is not None and shape.leaf is not None else None
+
+    def _show_tab(self, tab: int) -> None:
+        self.page.contextbar_open = True
+        self._tabs.active = tab
+
+    def _focus(self) -> None:
+        some = self.page.sidebar_open or self.page.contextbar_open
+        self.page.param.update(sidebar_open=not some, contextbar_open=not some)
+
+
+def _closed(error: StoreError) -> pmui.Page:
+    """The page when the database cannot be opened: what happened, and a button that tries again."""
+    told = Figures(headline="The books cannot be opened.", note=str(error), margin=(60, 40))
+    again = pmui.Button(label="Try again", variant="outlined", margin=(0, 56))
+    again.js_on_click(code="window.location.reload()")
+    return pmui.Page(
+        title="Marginalia", main=[pn.Column(told, again)], busy_indicator=None, theme_config=THEME, sx=PAGE_SX
+    )
+
+
+def _unexpected(error: Exception) -> None:
+    """What no desk caught: said in the log, and the page goes on."""
+    _log.error("A fault in the page.", exc_info=error)

@@ -1,0 +1,103 @@
+"""From a param class to a form and back: every field's label, help, bounds and choices are those of its parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import param
+
+Choices: TypeAlias = Mapping[str, Sequence[tuple[Any, str]]]
+
+_NOTHING: Choices = {}
+
+
+def described(
+    model: param.Parameterized,
+    *,
+    only: Sequence[str] = (),
+    wide: Collection[str] = (),
+    areas: Collection[str] = (),
+    choices: Choices = _NOTHING,
+) -> list[dict[str, Any]]:
+    """The fields of *model* as the browser's form takes them.
+
+    ``wide`` ones take a whole line, ``areas`` are for longer texts, ``choices`` gives the pairs of value and label that
+    may be chosen where the parameter itself does not know them.
+    """
+    names = only or [name for name in model.param if name != "name" or "name" in vars(type(model))]
+    return [_field(model, name, wide, areas, choices.get(name)) for name in names]
+
+
+def _field(
+    model: param.Parameterized,
+    name: str,
+    wide: Collection[str],
+    areas: Collection[str],
+    options: Sequence[tuple[Any, str]] | None,
+) -> dict[str, Any]:
+    parameter = model.param[name]
+    field: dict[str, Any] = {
+        "name": name,
+        "label": parameter.label,
+        "doc": parameter.doc or "",
+        "value": getattr(model, name),
+        "kind": "area" if name in areas else _kind(parameter),
+        "wide": name in wide or name in areas,
+    }
+    if options is None and isinstance(parameter, param.Selector):
+        options = [(each, str(each) or "not sent") for each in parameter.objects]
+    if options is not None:
+        field |= {"kind": "choice", "options": [list(pair) for pair in options]}
+    return field
+
+
+def _kind(parameter: param.Parameter[Any]) -> str:
+    match parameter:
+        case param.Boolean():
+            return "boolean"
+        case param.Number():
+            return "number"
+        case param.List():
+            return "tags"
+        case _:
+            return "text"
+
+
+def fill(model: param.Parameterized, values: Mapping[str, Any]) -> dict[str, str]:
+    """Put what a form sent into *model*; the fields that cannot be used, each with what would be accepted."""
+    errors: dict[str, str] = {}
+    for name, value in values.items():
+        if name not in model.param:
+            continue
+        try:
+            setattr(model, name, _read(model.param[name], value))
+        except (ValueError, TypeError):
+            errors[name] = _accepted(model.param[name])
+    return errors
+
+
+def _read(parameter: param.Parameter[Any], value: Any) -> Any:  # noqa: ANN401 - JSON in, a parameter's value out
+    if not isinstance(parameter, param.Number) or isinstance(parameter, param.Boolean):
+        return value
+    text = str(value if value is not None else "").strip().replace(",", ".")
+    if not text:
+        return None
+    return int(text) if isinstance(parameter, param.Integer) else float(text)
+
+
+def _accepted(parameter: param.Parameter[Any]) -> str:
+    if not isinstance(parameter, param.Number):
+        return "This value cannot be used."
+    what = "A whole number" if isinstance(parameter, param.Integer) else "A number"
+    low, high = parameter.bounds or (None, None)
+    match low, high:
+        case None, None:
+            limits = ""
+        case _, None:
+            limits = f" from {low}"
+        case None, _:
+            limits = f" up to {high}"
+        case _:
+            limits = f" from {low} to {high}"
+    return f"{what}{limits}{', or nothing' if parameter.allow_None else ''}."

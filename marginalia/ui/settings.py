@@ -1,0 +1,250 @@
+"""The sheets of the settings dialog: which fields they have, and what saving one does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from marginalia.models import BookModel, ProtocolModel, ProviderModel
+from marginalia.ui.connecting import UNCONNECTED, save_provider, try_connection
+from marginalia.ui.forms import described, fill
+from marginalia.ui.work import aside
+from marginalia.values import Book, Protocol, ProtocolId, Provider, ProviderId
+
+if TYPE_CHECKING:
+    from marginalia.ui.components.base import Said
+    from marginalia.ui.desk import Desk, Library
+
+_BOOK = ("name", "description", "tags", "provider_id", "protocol_id", "lorebook_id", "pov", "tense", "style")
+_PROMPTS = ("master_template", "user_prompt", "summary_prompt", "meta_summary_prompt", "syntax")
+_MODEL = (
+    "name", "base_url", "model", "max_context", "max_response", "enable_reasoning", "reasoning_effort", "timeout",
+    "needs_jailbreak", "jailbreak",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    text: str = "Saved."
+    close: bool = False
+
+    def answer(self) -> dict[str, Any]:
+        return {"ok": True, "text": self.text, "close": self.close}
+
+
+class Sheets:
+    """Builds the sections of a dialog and takes them back. Reading blocks a little: call ``sections`` on a thread."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def sections(self, name: str) -> tuple[str, list[dict[str, Any]]]:
+        """The title and the sections of the sheet *name*; ``connect``, ``new book``, ``new protocol`` make something."""
+        book = self._desk.book
+        match name:
+            case "connect":
+                return "Connect a model", [self._model_section(Provider(), intro=UNCONNECTED)]
+            case "new protocol":
+                return "New protocol", [self._protocol_section(Protocol())]
+            case "new book":
+                return "New book", [self._new_book_section()]
+            case _ if book is None:
+                return "New book", [self._new_book_section()]
+            case _:
+                return book.name or "Settings", self._all_sections(book)
+
+    def _all_sections(self, book: Book) -> list[dict[str, Any]]:
+        studio = self._desk.studio
+        provider = _known(self._desk.library.providers, book.provider_id)
+        protocol = _known(self._desk.library.protocols, book.protocol_id)
+        return [
+            self._book_section(book),
+            self._model_section(studio.providers.get(ProviderId(provider)) if provider else Provider()),
+            self._protocol_section(studio.protocols.get(ProtocolId(protocol)) if protocol else Protocol()),
+            self._prompts_section(book),
+        ]
+
+    # The sections.
+
+    def _book_section(self, book: Book) -> dict[str, Any]:
+        model = BookModel()
+        model.take(book)
+        fields = described(
+            model, only=_BOOK, wide=("name",), areas=("description", "style"), choices=self._choices()
+        )
+        return _section("book", "Book", book.id, fields)
+
+    def _new_book_section(self) -> dict[str, Any]:
+        model, library = BookModel(), self._desk.library
+        if self._desk.book is not None:
+            model.param.update(
+                provider_id=self._desk.book.provider_id, protocol_id=self._desk.book.protocol_id
+            )
+        else:
+            model.param.update(provider_id=_first(library.providers), protocol_id=_first(library.protocols))
+        only = ("name", "description", "provider_id", "protocol_id", "lorebook_id")
+        fields = described(model, only=only, wide=("name",), areas=("description",), choices=self._choices())
+        return _section("book", "Book", 0, fields, save="Create")
+
+    def _prompts_section(self, book: Book) -> dict[str, Any]:
+        model = BookModel()
+        model.take(book)
+        effective = self._desk.studio.effective_prompts(book)
+        fields = described(model, only=_PROMPTS, areas=_PROMPTS[:-1])
+        for field in fields[:-1]:
+            field["value"] = field["value"] or getattr(effective, field["name"]) or ""
+        intro = "What a text says that you leave as it is, follows the default from then on too."
+        return _section("prompts", "Prompts", book.id, fields, intro=intro)
+
+    def _model_section(self, provider: Provider, *, intro: str = "") -> dict[str, Any]:
+        if provider.kind == "bundled":
+            fields = described(_taken(provider), only=("name", "max_context", "max_response"))
+            why = self._desk.studio.models.local.why_absent()
+            return _section(
+                "model", "Model", provider.id, fields, intro=why or "The model that comes with Marginalia."
+            )
+        fields = described(_taken(provider), only=_MODEL, wide=("name", "base_url"), areas=("jailbreak",))
+        key = {
+            "name": "key", "label": "Key", "kind": "secret", "wide": True, "value": bool(provider.key_ref),
+            "doc": "The API key, if the server wants one. It is kept outside the database and never shown again.",
+        }  # fmt: skip
+        fields.insert(3, key)
+        return _section(
+            "model", "Model", provider.id, fields, intro=intro, actions=[["test", "Test connection"]]
+        )
+
+    def _protocol_section(self, protocol: Protocol) -> dict[str, Any]:
+        model = ProtocolModel()
+        model.take(protocol)
+        return _section("protocol", "Protocol", protocol.id, described(model, wide=("name",)))
+
+    def _choices(self) -> dict[str, list[tuple[Any, str]]]:
+        library: Library = self._desk.library
+        return {
+            "provider_id": [(None, "none"), *library.providers],
+            "protocol_id": [(None, "none"), *library.protocols],
+            "lorebook_id": [(None, "none"), *library.lorebooks],
+        }
+
+    # Taking a section back.
+
+    async def submit(self, said: Said) -> dict[str, Any]:
+        """Save (or test) what a section holds; ``ok`` with a text, or ``errors`` by field."""
+        values, record = dict(said["values"]), int(said["id"])
+        match said["form"]:
+            case "model":
+                return await self._submit_model(values, record, testing=said.get("action") == "test")
+            case "protocol":
+                return await self._submit_protocol(values, record)
+            case "prompts":
+                return await self._submit_prompts(values)
+            case _:
+                return await self._submit_book(values, record)
+
+    async def _submit_book(self, values: dict[str, Any], record: int) -> dict[str, Any]:
+        studio, model = self._desk.studio, BookModel()
+        book = await aside(studio.books.get, record) if record else Book()
+        model.take(book)
+        if errors := _wrong(model, values):
+            return errors
+        changed = model.freeze(book)
+        if record:
+            await aside(studio.books.save, changed)
+            await self._desk.refresh_library()
+            await self._desk.refresh()
+            return _Saved().answer()
+        made = await aside(
+            studio.books.create, name=changed.name, description=changed.description, provider=changed.provider_id,
+            protocol=changed.protocol_id, lorebook=changed.lorebook_id,
+        )  # fmt: skip
+        await self._desk.refresh_library()
+        await self._desk.open_book(made.id)
+        return _Saved(close=True).answer()
+
+    async def _submit_prompts(self, values: dict[str, Any]) -> dict[str, Any]:
+        studio, book, model = self._desk.studio, self._desk.book, BookModel()
+        if book is None:
+            return {"ok": False, "text": "No book is open."}
+        model.take(book)
+        defaults = await aside(studio.effective_prompts, Book())
+        for name in _PROMPTS[:-1]:
+            if str(values.get(name, "")).strip() == (getattr(defaults, name) or "").strip():
+                values[name] = ""
+        if errors := _wrong(model, values, named=False):
+            return errors
+        await aside(studio.books.save, model.freeze(book))
+        await self._desk.refresh()
+        return _Saved().answer()
+
+    async def _submit_protocol(self, values: dict[str, Any], record: int) -> dict[str, Any]:
+        protocols, model = self._desk.studio.protocols, ProtocolModel()
+        protocol = await aside(protocols.get, record) if record else Protocol()
+        model.take(protocol)
+        if errors := _wrong(model, values):
+            return errors
+        made = model.freeze(protocol)
+        if record:
+            await aside(protocols.save, made)
+        else:
+            made = await aside(protocols.create, name=made.name)
+            await aside(protocols.save, model.freeze(made))
+            await self._desk.choose(protocol=made.id)
+        await self._desk.refresh_library()
+        await self._desk.refresh()
+        return _Saved(close=not record).answer()
+
+    async def _submit_model(self, values: dict[str, Any], record: int, *, testing: bool) -> dict[str, Any]:
+        studio, model = self._desk.studio, ProviderModel()
+        key = str(values.pop("key", "")).strip()
+        provider = await aside(studio.providers.get, record) if record else Provider()
+        model.take(provider)
+        if errors := _wrong(model, values):
+            return errors
+        wanted = model.freeze(provider)
+        if wanted.kind != "bundled" and not wanted.base_url:
+            return {"ok": False, "text": "", "errors": {"base_url": "A model needs an address."}}
+        if testing:
+            return {"ok": True, "text": await try_connection(studio, wanted, key)}
+        saved = await aside(save_provider, studio, wanted, key)
+        await self._desk.refresh_library()
+        if not record:
+            await self._desk.choose(provider=saved.id)
+        await self._desk.refresh()
+        return _Saved(close=not record).answer()
+
+
+def _taken(provider: Provider) -> ProviderModel:
+    model = ProviderModel()
+    model.take(provider)
+    return model
+
+
+def _section(
+    name: str,
+    label: str,
+    record: int,
+    fields: list[dict[str, Any]],
+    *,
+    intro: str = "",
+    save: str = "Save",
+    actions: list[list[str]] | None = None,
+) -> dict[str, Any]:
+    return {
+        "name": name, "label": label, "id": record, "fields": fields, "intro": intro, "save": save,
+        "actions": actions or [],
+    }  # fmt: skip
+
+
+def _wrong(model: Any, values: dict[str, Any], *, named: bool = True) -> dict[str, Any]:  # noqa: ANN401 - one of the models
+    errors = fill(model, values)
+    if named and not errors and not model.name.strip():
+        errors = {"name": "It needs a name."}
+    return {"ok": False, "text": "Nothing was saved yet.", "errors": errors} if errors else {}
+
+
+def _known(pairs: tuple[tuple[int, str], ...], wanted: int | None) -> int | None:
+    return wanted if any(each == wanted for each, _ in pairs) else None
+
+
+def _first(pairs: tuple[tuple[int, str], ...]) -> int | None:
+    return pairs[0][0] if pairs else None

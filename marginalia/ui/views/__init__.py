@@ -1,0 +1,1 @@
+"""The views of the desk, one per file: each shows one thing and asks the desk for what a person wants of it."""

@@ -1,0 +1,90 @@
+"""What opens over the page: settings of the book, its model, its protocol and its prompts; a part's prompt; the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from panel.viewable import Viewer
+
+from marginalia.ui.components import Dialogs
+from marginalia.ui.messages import message_rows
+from marginalia.ui.settings import Sheets
+from marginalia.ui.troubles import notice_of
+from marginalia.ui.work import aside
+from marginalia.values import PartId
+
+if TYPE_CHECKING:
+    from marginalia.prompt.receipt import Receipt
+    from marginalia.ui.components.base import Said
+    from marginalia.ui.desk import Desk, Wish
+
+
+class DialogsView(Viewer):
+    """Opens what the desk wishes to be opened."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._dialogs = Dialogs()
+        self._dialogs.hear(submit=self._submit)
+        self._sheets = Sheets(desk)
+        desk.param.watch(self._open, ["wished"], onlychanged=False)
+
+    def __panel__(self) -> Dialogs:
+        return self._dialogs
+
+    async def _open(self, _: object) -> None:
+        wish: Wish | None = self._desk.wished
+        if wish is None:
+            return
+        if wish.name == "keys":
+            self._dialogs.tell("keys")
+        elif wish.name == "prompt" and wish.part is not None:
+            await self._desk.attempt(self._show_prompt(wish.part))
+        else:
+            await self._desk.attempt(self._show_sheet(wish.name))
+
+    async def _show_sheet(self, name: str) -> None:
+        title, sections = await aside(self._sheets.sections, name)
+        self._dialogs.tell(
+            "sheet", title=title, sections=sections, open=sections[0]["name"] if name not in _TABS else name
+        )
+
+    async def _show_prompt(self, part: PartId) -> None:
+        receipt = await aside(self._desk.studio.story.receipt, part)
+        if receipt is None:
+            self._dialogs.tell(
+                "prompt",
+                title="Prompt",
+                top="This part was written by hand: no model was asked.",
+                messages=[],
+            )
+            return
+        rows = message_rows(receipt.messages, receipt.segments)
+        self._dialogs.tell("prompt", title="What the model read", top=_top(receipt), messages=rows)
+
+    async def _submit(self, said: Said) -> None:
+        form = str(said["form"])
+        submit: Callable[[Said], Awaitable[dict[str, Any]]] = self._sheets.submit
+        try:
+            answer = await submit(said)
+        except Exception as error:  # noqa: BLE001 - the border between a form and the page
+            answer = {"ok": False, "text": notice_of(error).text}
+        self._dialogs.tell("result", form=form, **answer)
+        if answer.get("close"):
+            self._dialogs.tell("close")
+
+
+_TABS = ("book", "model", "protocol", "prompts")
+
+
+def _top(receipt: Receipt) -> str:
+    facts = [
+        receipt.model,
+        receipt.protocol,
+        f"{receipt.prompt_tokens:,} tokens" if receipt.prompt_tokens else "",
+    ]
+    fired = [note.name for note in receipt.lore if note.active]
+    lore = f" Lore: {', '.join(fired)}." if fired else ""
+    return f"{' · '.join(filter(None, facts))}.{lore}"

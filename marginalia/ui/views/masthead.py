@@ -1,0 +1,84 @@
+"""The line at the top: the book, its model and how that is, the protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from panel.viewable import Viewer
+
+from marginalia.ui.components import Masthead
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from marginalia.ui.components.base import Said
+    from marginalia.ui.desk import Desk, Library
+
+NEW = -1
+_CONNECT = -2
+
+
+class MastheadView(Viewer):
+    """Shows what the desk has open, and asks it for something else."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self._bar = Masthead(sizing_mode="stretch_width")
+        self._bar.hear(
+            book=self._book, provider=self._provider, protocol=self._protocol,
+            keys=lambda _: desk.wish("keys"), settings=lambda _: desk.wish("book"),
+        )  # fmt: skip
+        desk.param.watch(self._update, ["book", "library", "model_state"])
+
+    def __panel__(self) -> Masthead:
+        return self._bar
+
+    def _update(self, _: object = None) -> None:
+        library: Library | None = self._desk.library
+        book = self._desk.book
+        if library is None:
+            return
+        self._bar.param.update(
+            books=[*_options(library.books, book and book.id, ""), [NEW, "New book…"]],
+            book=book.id if book else NEW,
+            providers=[
+                *_options(library.providers, book and book.provider_id, "no model"),
+                [_CONNECT, "Connect a model…"],
+            ],
+            provider=(book.provider_id if book else None) or 0,
+            protocols=[
+                *_options(library.protocols, book and book.protocol_id, "no protocol"),
+                [NEW, "New protocol…"],
+            ],
+            protocol=(book.protocol_id if book else None) or 0,
+            state=self._desk.model_state,
+        )
+
+    async def _book(self, said: Said) -> None:
+        chosen = int(said["value"])
+        if chosen == NEW:
+            self._desk.wish("new book")
+        else:
+            await self._desk.open_book(chosen)
+
+    async def _provider(self, said: Said) -> None:
+        chosen = int(said["value"])
+        if chosen == _CONNECT:
+            self._desk.wish("connect")
+        elif chosen:
+            await self._desk.choose(provider=chosen)
+
+    async def _protocol(self, said: Said) -> None:
+        chosen = int(said["value"])
+        if chosen == NEW:
+            self._desk.wish("new protocol")
+        elif chosen:
+            await self._desk.choose(protocol=chosen)
+
+
+def _options(pairs: Sequence[tuple[int, str]], chosen: int | None, none: str) -> list[list[int | str]]:
+    """The pairs; with an entry for "none" when what is chosen is none of them (it may have been deleted)."""
+    options: list[list[int | str]] = [[each, name or "(no name)"] for each, name in pairs]
+    known = any(each == chosen for each, _ in pairs)
+    return options if known or not none else [[0, none], *options]
