@@ -41,8 +41,7 @@ async def _furnish(world: World) -> None:
     shelf = world.studio.lorebooks
     entries = [entry for lorebook in world.lorebooks.values() for entry in shelf.entries(lorebook)]
     world.made["entries as given"] = {entry.id: entry for entry in entries}
-    if given.get("book") or provider or protocol:
-        _books(world, given, provider, protocol)
+    _books(world, given, provider, protocol)
     _parts(world, given.get("parts") or [])
     await _summaries(world, given.get("summaries") or [])
     for step in given.get("pipeline_without") or []:
@@ -131,12 +130,12 @@ def _parts(world: World, raw: Sequence[Json]) -> None:
     for each in raw:
         parent = None if each["parent"] is None else world.parts[each["parent"]]
         made = story.append(world.book, each.get("text") or "", parent=parent)
-        story.rewrite(vocabulary.stored_part(made, each, world.clock()))
+        story.rewrite(vocabulary.stored_part(made, each, world.clock()), receipt=vocabulary.receipt(each))
         world.parts[each["part"]] = made.id
     for each in raw:
         if each.get("deleted"):
             story.delete(story.part(world.parts[each["part"]]))
-    if world.book_id is not None and raw:
+    if raw:
         leaf = world.case.given.get("active_leaf")
         story.activate(world.book, None if leaf is None else story.part(world.parts[leaf]))
 

@@ -24,6 +24,9 @@ def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -
     """Register the listeners of an operation in their order; kept ones stay with the world."""
     mine: list[Subscription] = []
     for spec in op.get("listeners") or ():
+        for action in spec.get("actions") or ():
+            if isinstance(action, Mapping) and "record" in action:
+                world.records.setdefault(action["record"], [])
         listener = _listener(world, spec, callbacks, recorder)
         subscription = world.studio.on(vocabulary.EVENTS[spec["event"]], listener)
         if "id" in spec:

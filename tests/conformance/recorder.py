@@ -104,8 +104,7 @@ class Callbacks(mg.GenerationListener):
 
     def on_node_created(self, part: mg.Part) -> None:
         """The new part gets its label."""
-        if self._op.get("creates") and part.id not in self._world.parts.values():
-            self._world.parts[self._op["creates"]] = part.id
+        self._world.name_part(self._op.get("creates"), part.id)
         self._heard("onNodeCreated", self._world.label(part.id))
 
     def on_reasoning_chunk(self, text: str) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
+from marginalia.prompt.receipt import Receipt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,6 +150,16 @@ def stored_part(part: mg.Part, raw: Json, now: datetime) -> mg.Part:
             changes[field] = _stored(name, raw[name], now)
     given_turn = {name: raw[name] for name in TURN_FIELDS if name in raw}
     return replace(part, turn=replace(part.turn, **given_turn), **changes)
+
+
+def receipt(raw: Json) -> Receipt | None:
+    """What a given part was written from, if the case says it."""
+    if "built_prompt" not in raw:
+        return None
+    sent = tuple(mg.Message(role=role, content=content) for role, content in raw["built_prompt"])
+    return Receipt(
+        run_id="given", request="new", messages=sent, prompt_tokens=raw.get("built_prompt_tokens", 0)
+    )
 
 
 def _stored(name: str, value: Value, now: datetime) -> Value:

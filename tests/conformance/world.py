@@ -41,7 +41,7 @@ class World:
     clock: TickingClock
     server: ScriptedServer
     studio: mg.Studio
-    book_id: BookId | None = None
+    book_id: BookId = BookId(0)
     books: dict[str, BookId] = field(default_factory=dict)
     parts: dict[str, PartId] = field(default_factory=dict)
     lorebooks: dict[str, LorebookId] = field(default_factory=dict)
@@ -57,11 +57,12 @@ class World:
 
     def book_named(self, name: str | None) -> mg.Book:
         """A book by its name in the case; ``None`` is the case's own."""
-        found = self.book_id if name is None else self.books.get(name, self.book_id)
-        if found is None:
-            message = "the case has no book"
-            raise LookupError(message)
-        return self.studio.books.get(found)
+        return self.studio.books.get(self.book_id if name is None else self.books[name])
+
+    def name_part(self, label: str | None, part: PartId) -> None:
+        """Give a part that is new to the case its label."""
+        if label is not None and part not in self.parts.values():
+            self.parts[label] = part
 
     def part(self, label: str) -> mg.Part:
         """The stored part with that label."""

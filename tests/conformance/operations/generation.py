@@ -50,6 +50,8 @@ class Generation:
         world, op = self.world, self.op
         script_answers(world, op, self.requests)
         self.recorder.first(world.studio)
+        named = world.studio.on(mg.events.AfterGenerateNewMessage, self._name_part)
+        self.subscriptions.append(named)
         if op.get("faults"):
             spoil = break_archive(op["faults"])
             self.subscriptions.append(world.studio.on(mg.events.BeforePrepareGeneration, spoil))
@@ -69,6 +71,10 @@ class Generation:
         else:
             self.callbacks.stop = self.run.stop
         self.returned = time.monotonic()
+
+    def _name_part(self, _: mg.Run, event: mg.events.AfterGenerateNewMessage) -> None:
+        if event.book.id == self.book_id:
+            self.world.name_part(self.op.get("creates"), event.part.id)
 
     async def finish(self) -> None:
         """Wait for the end, pressing Stop in time when the case does."""

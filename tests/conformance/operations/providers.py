@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
-from marginalia.inference import Probe
 from marginalia.testing import Recorded, Status
 from tests.conformance import observing
 from tests.conformance.matchers import MISSING
@@ -37,11 +36,10 @@ async def test_connection(world: World, op: Json) -> Observers:
         world.server.models = Status(models["status"], {"error": {"message": models.get("message", "")}})
     requests: list[Recorded] = []
     script_answers(world, op, requests)
-    probe = Probe(world.studio.models.client)
     found: Any = None
     error: Exception | None = None
     try:
-        found = await probe.test(world.studio.providers.get(world.book.provider_id))
+        found = await world.studio.models.probe(world.studio.providers.get(world.book.provider_id))
     except mg.ModelError as caught:
         error = caught
     error = error or getattr(found, "error", None)
