@@ -36,6 +36,7 @@ __all__ = [
     "Change",
     "Revision",
     "Store",
+    "SummaryShelf",
     "database_path",
     "home_folder",
     "plant_sample",

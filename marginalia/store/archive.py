@@ -102,9 +102,10 @@ class StoredArchive:
         await self._done(work)
 
     async def _done(self, work: Callable[[Transaction], T]) -> T:
-        future = self._desk.database.submit(work)
+        future = asyncio.wrap_future(self._desk.database.submit(work))
         with anyio.CancelScope(shield=True):
-            return await asyncio.wrap_future(future)
+            await asyncio.wait([future])
+        return future.result()
 
 
 def _draft_of(opened: Opened) -> Draft:

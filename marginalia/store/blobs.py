@@ -44,12 +44,12 @@ def fetch(session: Session, numbers: Iterable[int]) -> dict[int, str]:
     wanted = list(set(numbers))
     if not wanted:
         return {}
-    return dict(session.rows("SELECT id, text FROM blob WHERE id IN (SELECT unnest(?))", wanted))  # type: ignore[arg-type]
+    return dict(session.rows("SELECT id, text FROM blob WHERE id IN (SELECT unnest(?))", wanted))
 
 
 def _stored(transaction: Transaction, numbers: Iterable[int]) -> dict[int, str]:
     sql = "SELECT id, sha256 FROM blob WHERE id IN (SELECT unnest(?))"
-    return dict(transaction.rows(sql, list(numbers)))  # type: ignore[arg-type]
+    return dict(transaction.rows(sql, list(numbers)))
 
 
 def _fingerprint(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
@@ -80,7 +80,7 @@ def _filter(value: Mapping[str, str] | None) -> Filter | None:
 
 
 @cache
-def _hints(cls: type[Any]) -> dict[str, Any]:
+def _hints(cls: Hashable) -> dict[str, Any]:
     # A module may import these for its type checker alone; the fields are what they say all the same.
     return get_type_hints(cls, localns={"Mapping": Mapping, "Any": Any, "datetime": datetime})
 

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from marginalia.errors import StoreError
+from marginalia.errors import MarginaliaError, StoreError
 from marginalia.store.engine import Engine
 from marginalia.store.filelock import FileLock
 from marginalia.store.memory import Memory
@@ -17,7 +17,7 @@ from marginalia.store.troubles import StoreInvalidated
 from marginalia.store.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
     from marginalia.store.session import Row, Transaction
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 IN_MEMORY = ":memory:"
+_TRIES = 4
 
 
 class Database:
@@ -84,14 +85,25 @@ class Database:
         return self.submit(work).result()
 
     def read(self, work: Callable[[Session], T]) -> T:
-        """Do *work* with what is committed now; no cursor is taken while memory has everything."""
-        try:
-            return work(Session(self._query, self._memory))
-        except StoreInvalidated:
-            if self._writer.here:
-                raise
-            self.write(lambda _transaction: None)  # the writer finds the same and reopens the file
-            return work(Session(self._query, self._memory))
+        """Do *work* with what is committed now; no cursor is taken while memory has everything.
+
+        *work* is done again when something was committed meanwhile: what it put together may be of two moments.
+        """
+        for _ in range(_TRIES):
+            version = self._memory.version
+            try:
+                answer = work(self._session())
+            except StoreInvalidated:
+                if self._writer.here:
+                    raise
+                self.write(lambda _transaction: None)  # the writer finds the same and reopens the file
+            except MarginaliaError:
+                if version == self._memory.version:
+                    raise
+            else:
+                if version == self._memory.version:
+                    return answer
+        return work(self._session())
 
     def subscribe(self, owner: str, listener: Callable[[Change], None]) -> Callable[[], None]:
         """Call *listener* after each commit that changed something of *owner*; returns what ends that."""
@@ -111,9 +123,16 @@ class Database:
         if self._lock is not None:
             self._lock.close()
 
-    def _query(self, sql: str, parameters: object) -> list[Row]:
+    def _session(self) -> Session:
+        return Session(self._query, self._together, self._memory)
+
+    def _query(self, sql: str, parameters: Sequence[object]) -> list[Row]:
         with self._engine.lend() as cursor:
-            return self._engine.run(cursor, sql, parameters)  # type: ignore[arg-type]
+            return self._engine.run(cursor, sql, parameters)
+
+    def _together(self, statements: Sequence[tuple[str, Sequence[object]]]) -> list[list[Row]]:
+        with self._engine.lend() as cursor, self._engine.one_moment(cursor):
+            return [self._engine.run(cursor, sql, parameters) for sql, parameters in statements]
 
     def _tell(self, changes: Iterable[tuple[str, Change]]) -> None:
         for owner, change in changes:

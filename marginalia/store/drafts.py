@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from marginalia.errors import Busy
-from marginalia.store.pages import Before, Draft, node_of, pages_key
+from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key
 from marginalia.store.receipts import store_receipt
 from marginalia.store.rows import (
     add_part,
@@ -80,7 +80,9 @@ def begin(transaction: Transaction, book: Book, opening: Opening, fresh: Part) -
         if opening.parent is not None:
             pages.tree[opening.parent]  # raises NotFound, before anything is written
         part = add_part(transaction, fresh)
-    kind = "new" if isinstance(opening.request, NewPart) else "regenerate" if original else "swipe"
+    kind: RequestKind = (
+        "new" if isinstance(opening.request, NewPart) else "regenerate" if original else "swipe"
+    )
     receipt = store_receipt(transaction, book.id, part.id, opening.receipt)
     draft = Draft(part=part, request=kind, before=before, receipt_id=receipt)
     put_draft(transaction, draft)

@@ -98,6 +98,16 @@ class Engine:
         except duckdb.Error as error:
             raise translated(error, self.path) from error
 
+    @contextlib.contextmanager
+    def one_moment(self, cursor: duckdb.DuckDBPyConnection) -> Generator[None]:
+        """All reads inside see the same state."""
+        self.run(cursor, "BEGIN", ())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(duckdb.Error):
+                cursor.execute("ROLLBACK")
+
     def journal_size(self) -> int:
         """Bytes in the write-ahead log. Looked at, never opened: closing a descriptor would drop the engine's lock."""
         if self.path is None:

@@ -164,15 +164,18 @@ class Lorebooks(Repository[Lorebook]):
 
 def find_filled(session: Session, lorebook: int, owner: str) -> FilledLorebook | None:
     """A lorebook with its entries; ``None`` when it is deleted or somebody else's."""
-    record = LOREBOOKS.find(session, lorebook)
-    if record is None or record.owner != owner:
-        return None
-    return session.recall(
-        _key(lorebook), lambda: FilledLorebook(lorebook=record, entries=_load(session, lorebook, "IS NULL"))
-    )
+
+    def load() -> FilledLorebook | None:
+        record = LOREBOOKS.find(session, lorebook)
+        if record is None:
+            return None
+        return FilledLorebook(lorebook=record, entries=_load(session, lorebook, "IS NULL"))
+
+    found = session.recall(_key(lorebook), load)
+    return found if found is not None and found.lorebook.owner == owner else None
 
 
-def _key(lorebook: int) -> Key[FilledLorebook]:
+def _key(lorebook: int) -> Key[FilledLorebook | None]:
     return Key("filled", lorebook)
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ROOM = 96_000_000  # characters, or what weighs as much
 _FALLBACK_WEIGHT = 500
-_TRIES = 3
 
 
 class Absent:
@@ -46,6 +45,11 @@ class Memory:
         self._values: OrderedDict[Key[Any], tuple[object, int]] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def version(self) -> int:
+        """Counts what was published; the same before and after some reading: all of it is of one moment."""
+        return self._version
+
     def find(self, key: Key[T]) -> T | Absent:
         """What is remembered under *key*, or ``ABSENT``."""
         with self._lock:
@@ -57,15 +61,12 @@ class Memory:
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """What is remembered under *key*; else it is loaded, and remembered if nothing was published meanwhile."""
-        for _ in range(_TRIES):
-            known = self.find(key)
-            if not isinstance(known, Absent):
-                return known
-            version = self._version
-            value = load()
-            if self._offer(key, value, version):
-                break
-        else:
+        known = self.find(key)
+        if not isinstance(known, Absent):
+            return known
+        version = self._version
+        value = load()
+        if not self._offer(key, value, version):
             return value
         kept = self.find(key)
         return value if isinstance(kept, Absent) else kept

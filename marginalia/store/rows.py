@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from marginalia.errors import NotFound
@@ -26,6 +27,12 @@ Origin: TypeAlias = Literal["generated", "recovered", "written", "edited", "rest
 _STRUCTURE = frozenset({"id", "book_id", "parent_id", "summary_id", "created"})
 _APART = _STRUCTURE | {"text", "reasoning", "background_lore"}
 _NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at"
+_PARTS = f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"
+_SUMMARIES = "SELECT id, part_id, data, created_at FROM summary WHERE book_id = ?"
+_DRAFTS = (
+    "SELECT 0, part_id, book_id, text, reasoning, lore_id, receipt_id, detail, request, before FROM draft "
+    "WHERE book_id = ?"
+)
 _VERSION = "id, part_id, book_id, text, reasoning, lore_id, receipt_id, detail"
 
 
@@ -169,15 +176,7 @@ def load_node(session: Session, part: PartId) -> Node:
 
 
 def _load_pages(session: Session, book: BookId) -> Pages:
-    rows = session.rows(
-        f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id", book
-    )
-    summaries = session.rows("SELECT id, part_id, data, created_at FROM summary WHERE book_id = ?", book)
-    drafts = session.rows(
-        "SELECT 0, part_id, book_id, text, reasoning, lore_id, receipt_id, detail, request, before FROM draft "
-        "WHERE book_id = ?",
-        book,
-    )
+    rows, summaries, drafts = session.together((_PARTS, [book]), (_SUMMARIES, [book]), (_DRAFTS, [book]))
     tree = StoryTree(_node(row) for row in rows)
     return Pages(
         tree=tree,
@@ -256,8 +255,8 @@ def _texts(session: Session, numbers: Sequence[int]) -> dict[int, str]:
     missing = [number for number, text in known.items() if text is None]
     if missing:
         sql = "SELECT id, text FROM part_text WHERE id IN (SELECT unnest(?))"
-        for number, text in session.rows(sql, missing):
-            known[number] = session.recall(_text_key(number), lambda text=text: text)
+        fetched: dict[int, str] = dict(session.rows(sql, missing))
+        known |= {n: session.recall(_text_key(n), partial(fetched.__getitem__, n)) for n in fetched}
     return {number: text or "" for number, text in known.items()}
 
 

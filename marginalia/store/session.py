@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Execute: TypeAlias = "Callable[[str, Sequence[object]], list[Row]]"
+Together: TypeAlias = "Callable[[Sequence[tuple[str, Sequence[object]]]], list[list[Row]]]"
 ChangeKind: TypeAlias = Literal[
     "book", "story", "draft", "summary", "lorebook", "provider", "protocol", "settings"
 ]
@@ -32,8 +33,9 @@ class Change:
 class Session:
     """Reads; good for one piece of work in one thread."""
 
-    def __init__(self, execute: Execute, memory: Memory) -> None:
+    def __init__(self, execute: Execute, together: Together, memory: Memory) -> None:
         self._execute = execute
+        self._together = together
         self._memory = memory
 
     def rows(self, sql: str, *parameters: object) -> list[Row]:
@@ -43,6 +45,10 @@ class Session:
     def row(self, sql: str, *parameters: object) -> Row | None:
         """The first row of a statement, if there is one."""
         return next(iter(self.rows(sql, *parameters)), None)
+
+    def together(self, *statements: tuple[str, Sequence[object]]) -> list[list[Row]]:
+        """The rows of several statements, all of one moment."""
+        return self._together(statements)
 
     def known(self, key: Key[T]) -> T | None:
         """A remembered value, if there is one."""
@@ -58,7 +64,9 @@ class Transaction(Session):
     """Reads and writes; what it ``put``s is seen by later work of the same transaction, by others after the commit."""
 
     def __init__(self, execute: Execute, memory: Memory) -> None:
-        super().__init__(execute, memory)
+        super().__init__(
+            execute, lambda statements: [self.rows(sql, *given) for sql, given in statements], memory
+        )
         self.values: dict[Key[Any], object] = {}
         self.changes: dict[tuple[str, Change], None] = {}
         self.failure: Exception | None = None
@@ -75,12 +83,12 @@ class Transaction(Session):
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """A value as this transaction has it."""
-        value = self.values.get(key, ABSENT)
-        if isinstance(value, Absent):
-            known = load() if key in self.values else self._memory.find(key)
-            value = load() if isinstance(known, Absent) else known
-            self.values[key] = value
-        return cast("T", value)
+        if key in self.values and self.values[key] is not ABSENT:
+            return cast("T", self.values[key])
+        known: T | Absent = ABSENT if key in self.values else self._memory.find(key)
+        value = load() if isinstance(known, Absent) else known
+        self.values[key] = value
+        return value
 
     def put(self, key: Key[T], value: T) -> None:
         """Remember a changed value, from the commit on."""

@@ -50,7 +50,7 @@ class Table(Generic[R]):
     apart: ClassVar[frozenset[str]] = frozenset({"id", "uid", "owner", "name", "created", "updated"})
 
     def __init__(self, name: ChangeKind, cls: type[R]) -> None:
-        self.name = name
+        self.name: ChangeKind = name
         self.cls = cls
 
     def key(self, record: int) -> Key[R | None]:
