@@ -7,15 +7,13 @@ loss; their defaults change nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, TYPE_CHECKING
+from typing import Any, Literal, TypeAlias
 
 from marginalia.values import EPOCH, NOTHING, EntryId, LorebookId, Role, Syntax
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from marginalia.lore.book import Entry, FilledLorebook, Lorebook, effective_tags
 from marginalia.lore.caching import IdentityCache

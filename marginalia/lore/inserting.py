@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from marginalia.lore.book import Insertion
 from typing import TYPE_CHECKING
 
+from marginalia.lore.book import Insertion
+
 if TYPE_CHECKING:
-    from marginalia.values import Role
-    from marginalia.lore.verdicts import Verdict
     from collections.abc import Iterable
+
+    from marginalia.lore.verdicts import Verdict
+    from marginalia.values import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

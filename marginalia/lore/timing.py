@@ -8,14 +8,15 @@ rests is read from the entry as it is now.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marginalia.values import NOTHING
 
 if TYPE_CHECKING:
-    from marginalia.lore.verdicts import Verdict
-    from marginalia.lore.book import Entry
     from collections.abc import Iterable, Mapping
+
+    from marginalia.lore.book import Entry
+    from marginalia.lore.verdicts import Verdict
 
 
 def identity(entry: Entry) -> str:

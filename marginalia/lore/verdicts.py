@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from marginalia.lore.book import Entry
+from marginalia.lore.book import Entry  # noqa: TC001 - the values are read at run time where they are stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """One condition of an entry and whether it held. ``name`` is one of ``enabled, negative tags, tags, filter, keys,
-    chance, timing, group, budget, listener``; ``text`` is a plain sentence.
+    """One condition of an entry and whether it held.
+
+    ``name`` is one of ``enabled, negative tags, tags, filter, keys, chance, timing, group, budget, listener``; ``text``
+    is a plain sentence without its full stop.
     """
 
     name: str
@@ -31,19 +32,115 @@ class Hit:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Explains(Protocol):
+    """Knows why an entry is in or out, and puts it into words when somebody wants to read them."""
+
+    def gates(self) -> tuple[Gate, ...]: ...  # noqa: D102 - as in Verdict
+    def reason(self) -> str: ...  # noqa: D102 - as in Verdict
+    def hits(self) -> tuple[Hit, ...]: ...  # noqa: D102 - as in Verdict
+    def tokens(self) -> int: ...  # noqa: D102 - as in Verdict
+    def nearly(self) -> bool: ...  # noqa: D102 - as in Verdict
+
+
 class Verdict:
     """Whether an entry is in the prompt, and why. Made for every entry of every collected lorebook.
 
-    ``reason`` is one plain sentence: for an active entry what called it, for another the nearest miss. ``chain`` names the
-    entries that called this one by recursion, outermost first.
+    ``reason`` is one plain sentence: for an active entry what called it, for another the nearest miss. ``chain`` names
+    the entries that called this one by recursion, outermost first. ``tokens`` are the payload's as it is stored.
+    ``nearly`` says that an inactive entry was called for, or was found just beyond what it looks at.
+
+    A verdict is never changed. ``because`` makes one whose words are found when they are first read: with ten
+    thousand entries, most of them never are.
     """
 
-    entry: Entry
-    lorebook: str
-    active: bool
-    reason: str
-    gates: tuple[Gate, ...] = ()
-    hits: tuple[Hit, ...] = ()
-    chain: tuple[str, ...] = ()
-    tokens: int = 0
+    def __init__(
+        self,
+        *,
+        entry: Entry,
+        lorebook: str,
+        active: bool,
+        reason: str = "",
+        gates: tuple[Gate, ...] = (),
+        hits: tuple[Hit, ...] = (),
+        chain: tuple[str, ...] = (),
+        tokens: int = 0,
+        nearly: bool = False,
+    ) -> None:
+        self.entry = entry
+        self.lorebook = lorebook
+        self.active = active
+        self.chain = chain
+        # A value in the instance stands for the cached property of the same name.
+        vars(self).update(reason=reason, gates=gates, hits=hits, tokens=tokens, nearly=nearly)
+
+    @classmethod
+    def because(
+        cls, explains: Explains, *, entry: Entry, lorebook: str, active: bool, chain: tuple[str, ...] = ()
+    ) -> Verdict:
+        """A verdict that *explains* puts into words."""
+        verdict = cls.__new__(cls)
+        verdict.entry = entry
+        verdict.lorebook = lorebook
+        verdict.active = active
+        verdict.chain = chain
+        verdict._explains = explains
+        return verdict
+
+    _explains: Explains
+
+    @cached_property
+    def reason(self) -> str:
+        """One plain sentence."""
+        return self._explains.reason()
+
+    @cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """Every condition with its result."""
+        return self._explains.gates()
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Where the entry's keys were found."""
+        return self._explains.hits()
+
+    @cached_property
+    def tokens(self) -> int:
+        """The tokens of the payload as it is stored."""
+        return self._explains.tokens()
+
+    @cached_property
+    def nearly(self) -> bool:
+        """Whether an inactive entry was close to being in."""
+        return not self.active and self._explains.nearly()
+
+    def but(self, *, active: bool, gate: Gate) -> Verdict:
+        """The same verdict, overruled: *gate* is added, and its text is the reason."""
+        return Verdict(
+            entry=self.entry,
+            lorebook=self.lorebook,
+            active=active,
+            reason=sentence(gate.text),
+            gates=(*self.gates, gate),
+            hits=self.hits,
+            chain=self.chain,
+            tokens=self.tokens,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verdict) and self._all() == other._all()
+
+    def __hash__(self) -> int:
+        return hash((self.lorebook, self.entry.id, self.entry.name, self.active))
+
+    def __repr__(self) -> str:
+        return f"<{self.entry.name or 'entry'}: {'in' if self.active else 'out'}, {self.reason}>"
+
+    def _all(self) -> tuple[object, ...]:
+        parts = (self.reason, self.gates, self.hits, self.chain, self.tokens, self.nearly)
+        return (self.entry, self.lorebook, self.active, *parts)
+
+
+def sentence(*clauses: str) -> str:
+    """One sentence of *clauses*: joined, with a capital and a full stop."""
+    text = "; ".join(clause for clause in clauses if clause)
+    return text[:1].upper() + text[1:] + "." if text else ""

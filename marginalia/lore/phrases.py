@@ -1,0 +1,63 @@
+"""The pieces that the sentences about entries are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from marginalia.lore.book import LoreSettings
+    from marginalia.lore.cases import Text
+    from marginalia.lore.matching import Row
+
+_NAMED = 5
+
+
+def names(items: Iterable[str], *, marked: bool = False) -> str:
+    """The first few of *items*, each between asterisks, and how many more there are."""
+    every = list(items)
+    shown = every[:_NAMED] if marked else [f"*{item}*" for item in every[:_NAMED]]
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return ", ".join(shown) + more
+
+
+def and_(items: Sequence[str]) -> str:
+    """All of *items*, the last with "and"."""
+    if len(items) <= 1:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def looks_at(row: Row, settings: LoreSettings) -> str:
+    """What an entry looks at: "the request and the last 3 parts"."""
+    scope = row.entry.scope
+    lore = ["other active lore"] if row.recursive(settings) else []
+    if scope.only_recursive:
+        return and_(lore)
+    story = _story(row.parts(settings), scope.characters)
+    request = ["the request"] if scope.request else []
+    memory = ["memory"] if scope.memory else []
+    return and_([*request, *story, *memory, *lore]) or "anything, for it looks at nothing"
+
+
+def _story(parts: int, characters: int) -> list[str]:
+    last = "the last part" if parts == 1 else f"the last {parts:,} parts"
+    if characters:
+        within = f" within {last}" if parts else " of the story"
+        return [f"the last {characters:,} characters{within}"]
+    return [last] if parts else []
+
+
+def beyond(label: str, number: int, texts: Sequence[Text], row: Row, settings: LoreSettings) -> str:
+    """Where a key stands that the entry does not look at; empty when it stands nowhere."""
+    if not texts:
+        return ""
+    text = texts[0]
+    places = text.reading.found[number]
+    characters, parts = row.entry.scope.characters, row.parts(settings)
+    if text.kind == "story" and characters and places and not (parts and text.index >= parts):
+        back = len(text.reading.text) + text.behind - places[-1][0]
+        return f"*{label}* is {back:,} characters back, this entry looks at {characters:,}"
+    place = f"the lore of *{text.caller.name}*" if text.caller else f"the {text.name}".replace("the part", "part")
+    return f"*{label}* is in {place}, this entry looks at {looks_at(row, settings)}"
