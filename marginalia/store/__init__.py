@@ -1,7 +1,7 @@
 """Everything that is kept: one DuckDB file, reached through one :class:`Store`.
 
-The only package that knows the database. ``Store`` has a repository per kind of thing, the story, and the two ports that
-the pipeline works with.
+The only package that knows the database. ``Store`` has a repository per kind of thing, the story, and the two
+ports that the pipeline works with.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = [
 class Store:
     """One user's things in one database.
 
-    Every call is a plain function and safe from any thread; ``archive`` alone is asynchronous. Reads come from memory or
-    take about a millisecond, writes a few.
+    Every call is a plain function and safe from any thread; ``archive`` alone is asynchronous. Reads come from
+    memory or take about a millisecond, writes a few.
     """
 
     def __init__(self, desk: Desk) -> None:

@@ -32,8 +32,8 @@ T = TypeVar("T")
 class StoredArchive:
     """``pipeline.ports.Archive`` over the database.
 
-    A call that was made is finished even if its task is cancelled meanwhile: nobody would know of a part that was opened
-    for a run that is gone.
+    A call that was made is finished even if its task is cancelled meanwhile: nobody would know of a part that was
+    opened for a run that is gone.
     """
 
     def __init__(self, desk: Desk) -> None:

@@ -25,9 +25,11 @@ def intern(transaction: Transaction, texts: Sequence[str]) -> list[int]:
     while len(numbers) < len(wanted):  # more than one round only if two texts begin with the same 63 bits
         tried = {(int(each[:16], 16) + step) & _LARGEST: each for each in wanted if each not in numbers}
         taken = _stored(transaction, tried)
-        for number, each in tried.items():
-            if (taken.get(number) or new.setdefault(number, each)) == each:
-                numbers[each] = number
+        numbers |= {
+            each: number
+            for number, each in tried.items()
+            if (taken.get(number) or new.setdefault(number, each)) == each
+        }
         step += 1
     if new:
         transaction.rows(

@@ -51,8 +51,8 @@ def fields_of(record: Any, *, without: frozenset[str]) -> dict[str, Any]:  # noq
 
 
 def rebuilt(cls: type[T], data: Mapping[str, Any], **more: object) -> T:
-    """A *cls* from what ``fields_of`` gave and its other fields; a name that *cls* does not know (any more) is left out."""
-    hints = _hints(cls)
+    """A *cls* from what ``fields_of`` gave and its other fields; names it does not know (any more) are left out."""
+    hints = _hints(cast("Hashable", cls))
     known = {name: _converted(value, hints[name]) for name, value in data.items() if name in hints}
     return cls(**known, **more)
 
@@ -102,5 +102,5 @@ def _cleaned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON has
         pairs = cast("dict[str, Any]", value).items()
         return {storable(key): _cleaned(each) for key, each in pairs}
     if isinstance(value, list):
-        return [_cleaned(each) for each in cast("list[Any]", value)]
+        return [_cleaned(each) for each in value]  # pyright: ignore[reportUnknownVariableType] - JSON
     return storable(value)

@@ -140,5 +140,5 @@ class Database:
                 if whose == owner:
                     try:
                         listener(change)
-                    except Exception:
+                    except Exception:  # noqa: BLE001 - a listener's fault must not end the writer's thread
                         _LOG.exception("A listener to changes of the store failed.")

@@ -95,7 +95,7 @@ def begin(transaction: Transaction, book: Book, opening: Opening, fresh: Part) -
 
 
 def keep(transaction: Transaction, part: Part, receipt: Receipt | None = None) -> None:
-    """Store what has come of a part so far, or (with a receipt) what it is asked with; nothing if it waits no longer."""
+    """Store what has come of a part so far, or (with a receipt) what it is asked with; if it still waits."""
     pages = pages_of(transaction, part.book_id)
     draft = pages.drafts.get(part.id)
     if draft is None:
@@ -191,10 +191,7 @@ def _put_back(transaction: Transaction, pages: Pages, draft: Draft, now: datetim
     """A regenerated part as it was: its former version was never touched, so it is pointed to again."""
     place, before = pages.tree[draft.part.id], draft.before
     summary = before.summary_id if before.summary_id in pages.summaries else place.summary_id
-    if before.text_id:
-        part = version_of(transaction, before.text_id).part
-    else:
-        part = draft.part
+    part = version_of(transaction, before.text_id).part if before.text_id else draft.part
     part = dataclasses.replace(part, parent_id=place.parent_id, summary_id=summary, created=place.created)
     if before.text_id:
         node = node_of(part, before.text_id)

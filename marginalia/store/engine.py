@@ -23,8 +23,8 @@ _IDLE_CURSORS = 8
 _PATIENCE = 10.0  # seconds to wait for readers before the connection is closed under them
 _SPARE_BYTES = 8_000_000  # what a checkpoint may need beyond the journal's size
 
-# One process must pass the same configuration at every connect. Nothing is ever downloaded, no Python variable is read as
-# a table, and checkpoints happen when the writer wants them, not inside somebody's commit.
+# One process must pass the same configuration at every connect. Nothing is ever downloaded, no Python variable is
+# read as a table, and checkpoints happen when the writer wants them, not inside somebody's commit.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,

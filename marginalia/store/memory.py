@@ -50,26 +50,25 @@ class Memory:
         """Counts what was published; the same before and after some reading: all of it is of one moment."""
         return self._version
 
-    def find(self, key: Key[T]) -> T | Absent:
-        """What is remembered under *key*, or ``ABSENT``."""
-        with self._lock:
-            held = self._values.get(key)
-            if held is None:
-                return ABSENT
-            self._values.move_to_end(key)
-            return cast("T", held[0])
+    def find(self, key: Key[T], load: Callable[[], T]) -> T:
+        """What is remembered under *key*, or what *load* gives, which is not remembered."""
+        held = self._held(key)
+        return load() if isinstance(held, Absent) else cast("T", held)
+
+    def known(self, key: Key[T]) -> T | None:
+        """What is remembered under *key*, if anything is."""
+        held = self._held(key)
+        return None if isinstance(held, Absent) else cast("T", held)
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """What is remembered under *key*; else it is loaded, and remembered if nothing was published meanwhile."""
-        known = self.find(key)
-        if not isinstance(known, Absent):
-            return known
+        held = self._held(key)
+        if not isinstance(held, Absent):
+            return cast("T", held)
         version = self._version
         value = load()
-        if not self._offer(key, value, version):
-            return value
-        kept = self.find(key)
-        return value if isinstance(kept, Absent) else kept
+        self._offer(key, value, version)
+        return self.find(key, lambda: value)
 
     def publish(self, changes: Mapping[Key[Any], object]) -> None:
         """Take over what a commit changed; ``ABSENT`` forgets."""
@@ -81,14 +80,19 @@ class Memory:
                     self._insert(key, value)
             self._shrink()
 
-    def _offer(self, key: Key[Any], value: object, version: int) -> bool:
+    def _held(self, key: Key[Any]) -> object:
         with self._lock:
-            if version != self._version:
-                return False
-            if key not in self._values:
+            held = self._values.get(key)
+            if held is None:
+                return ABSENT
+            self._values.move_to_end(key)
+            return held[0]
+
+    def _offer(self, key: Key[Any], value: object, version: int) -> None:
+        with self._lock:
+            if version == self._version and key not in self._values:
                 self._insert(key, value)
                 self._shrink()
-            return True
 
     def _insert(self, key: Key[Any], value: object) -> None:
         weight = self._weigh(value) or _FALLBACK_WEIGHT

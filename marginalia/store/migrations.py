@@ -58,8 +58,8 @@ def open_migrated(
 ) -> duckdb.DuckDBPyConnection:
     """Open the file and bring it to the newest schema.
 
-    An existing file is copied first (``<name>.before-<version>``), while nothing has it open. Raises ``StoreTooNew`` for a
-    file of a newer version, ``StoreDamaged`` for one whose schema was made by something else.
+    An existing file is copied first (``<name>.before-<version>``), while nothing has it open. Raises ``StoreTooNew``
+    for a file of a newer version, ``StoreDamaged`` for one whose schema was made by something else.
     """
     steps = shipped() if migrations is None else migrations
     connection = connect(path)
@@ -97,8 +97,8 @@ def _missing(
         )
     if any(known[version].sha256 != sha256 for version, sha256 in applied.items()):
         raise StoreDamaged(
-            f"{named(path)} has a schema that another build of Marginalia made. Open it with that build, or move it away "
-            "to begin anew."
+            f"{named(path)} has a schema that another build of Marginalia made. Open it with that build, or move it "
+            "away to begin anew."
         )
     return [step for step in steps if step.version not in applied]
 

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class Books(Repository[Book]):
-    """The books of one user. ``save`` writes what a user edits; active leaf and shared variables move with the story."""
+    """The books of one user.
+
+    ``save`` writes what a user edits; active leaf and shared variables move with the story.
+    """
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, BOOKS)

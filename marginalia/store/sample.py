@@ -24,7 +24,7 @@ _PLANTED = "sample"
 
 
 def plant_sample(store: Store) -> Book | None:
-    """Give the user the sample book, once: the answer is ``None`` if that was done before, even if the book is deleted now."""
+    """Give the user the sample book, once; ``None`` if that was done before, even if the book is deleted now."""
     if store.settings.get(_PLANTED):
         return None
     sample = _sample()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
-from marginalia.store.memory import ABSENT, Absent, Key, Memory
+from marginalia.store.memory import ABSENT, Key, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +52,7 @@ class Session:
 
     def known(self, key: Key[T]) -> T | None:
         """A remembered value, if there is one."""
-        value = self._memory.find(key)
-        return None if isinstance(value, Absent) else value
+        return self._memory.known(key)
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """A remembered value, or what *load* reads."""
@@ -85,8 +84,7 @@ class Transaction(Session):
         """A value as this transaction has it."""
         if key in self.values and self.values[key] is not ABSENT:
             return cast("T", self.values[key])
-        known: T | Absent = ABSENT if key in self.values else self._memory.find(key)
-        value = load() if isinstance(known, Absent) else known
+        value = load() if key in self.values else self._memory.find(key, load)
         self.values[key] = value
         return value
 

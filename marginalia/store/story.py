@@ -64,7 +64,7 @@ class Story:
 
     def part(self, part: Part | PartId) -> Part:
         """One part as it is now; raises ``NotFound``."""
-        return self._read_at(part, lambda session, pages, number: part_in(session, pages, number))
+        return self._read_at(part, part_in)
 
     def children(self, part: Part | PartId) -> tuple[Part, ...]:
         """The parts that follow a part, oldest first."""
@@ -143,9 +143,9 @@ class Story:
         receipt: Receipt | None = None,
         **fields: Unpack[PartFields],
     ) -> Part:
-        """Add a part by hand, after the active leaf or another *parent* (``None``: a first part); it becomes the active leaf.
+        """Add a part by hand, after the active leaf or another *parent* (``None``: a first part).
 
-        Tokens and words are counted unless given, variables are the parent's unless given.
+        It becomes the active leaf. Tokens and words are counted unless given, variables are the parent's unless given.
         """
         now, tokenizer = self._desk.clock(), self._desk.tokenizer
         reasoning = fields.get("reasoning", "")
@@ -228,8 +228,8 @@ class Story:
     def delete(self, part: Part | PartId) -> None:
         """Move a part to the trash: what follows it moves up to its parent.
 
-        If it was the active leaf, its parent is afterwards, or for a first part the newest line beside it. Raises ``Busy``
-        while the part is being written.
+        If it was the active leaf, its parent is afterwards, or for a first part the newest line beside it. Raises
+        ``Busy`` while the part is being written.
         """
         now = self._desk.clock()
 

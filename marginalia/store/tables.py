@@ -24,15 +24,29 @@ class Record(Protocol):
     """What all named records have."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """Its number; 0 before it is stored."""
+        ...
+
     @property
-    def uid(self) -> str: ...
+    def uid(self) -> str:
+        """Its name in other files."""
+        ...
+
     @property
-    def owner(self) -> str: ...
+    def owner(self) -> str:
+        """Whose it is."""
+        ...
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
     @property
-    def created(self) -> datetime: ...
+    def created(self) -> datetime:
+        """When it was made."""
+        ...
 
 
 R = TypeVar("R", bound=Record)
@@ -72,7 +86,7 @@ class Table(Generic[R]):
 
     def by_uid(self, session: Session, uid: str, owner: str) -> R:
         """The record with that uid; raises ``NotFound``."""
-        sql = f"SELECT id FROM {self.name} WHERE uid = ? AND owner = ? AND deleted_at IS NULL ORDER BY id"
+        sql = f"SELECT id FROM {self.name} WHERE uid = ? AND owner = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - the names in it are ours, values are parameters
         row = session.row(sql, uid, owner)
         if row is None:
             raise NotFound(f"There is no {self.name} {uid!r}; it may have been deleted.")
@@ -81,13 +95,13 @@ class Table(Generic[R]):
     def of_owner(self, session: Session, owner: str, *, deleted: bool = False) -> tuple[R, ...]:
         """All records of *owner* (or those in the trash), oldest first."""
         which = "IS NOT NULL" if deleted else "IS NULL"
-        sql = f"SELECT {self.columns} FROM {self.name} WHERE owner = ? AND deleted_at {which} ORDER BY created_at, id"
+        sql = f"SELECT {self.columns} FROM {self.name} WHERE owner = ? AND deleted_at {which} ORDER BY created_at, id"  # noqa: S608 - the names in it are ours, values are parameters
         return tuple(self.record(row) for row in session.rows(sql, owner))
 
     def insert(self, transaction: Transaction, record: R, now: datetime) -> R:
         """Store a new record; the answer has its id."""
         sql = (
-            f"INSERT INTO {self.name} (uid, owner, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO {self.name} (uid, owner, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "  # noqa: S608 - the names in it are ours, values are parameters
             f"RETURNING {self.columns}"
         )
         data = to_json(fields_of(record, without=self.apart))
@@ -99,14 +113,14 @@ class Table(Generic[R]):
     def update(self, transaction: Transaction, record: R, now: datetime) -> R:
         """Store what a user edits of a record; what moves with the story stays as it is."""
         sql = (
-            f"UPDATE {self.name} SET name = ?, data = ?, updated_at = ? WHERE id = ? RETURNING {self.columns}"
+            f"UPDATE {self.name} SET name = ?, data = ?, updated_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - the names in it are ours, values are parameters
         )
         data = to_json(fields_of(record, without=self.apart))
         return self._keep(transaction, transaction.rows(sql, record.name, data, bare(now), record.id)[0])
 
     def mark(self, transaction: Transaction, record: int, deleted: datetime | None) -> R:
         """Move a record to the trash, or (``None``) back."""
-        sql = f"UPDATE {self.name} SET deleted_at = ? WHERE id = ? RETURNING {self.columns}"
+        sql = f"UPDATE {self.name} SET deleted_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - the names in it are ours, values are parameters
         row = transaction.rows(sql, None if deleted is None else bare(deleted), record)[0]
         transaction.forget(self.key(record))
         return self.record(row)
@@ -127,7 +141,8 @@ class Table(Generic[R]):
 
     def _load(self, session: Session, record: int) -> R | None:
         row = session.row(
-            f"SELECT {self.columns} FROM {self.name} WHERE id = ? AND deleted_at IS NULL", record
+            f"SELECT {self.columns} FROM {self.name} WHERE id = ? AND deleted_at IS NULL",
+            record,  # noqa: S608 - the names in it are ours, values are parameters
         )
         return None if row is None else self.record(row)
 

@@ -39,7 +39,8 @@ class _Job:
 class Writer:
     """Runs jobs in transactions, in the order they came.
 
-    A job may run twice (with others, then alone when one of them failed), so it must change nothing but its transaction.
+    A job may run twice (with others, then alone when one of them failed), so it must change nothing but its
+    transaction.
     """
 
     def __init__(
