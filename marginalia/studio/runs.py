@@ -8,7 +8,7 @@ from collections.abc import Callable
 from marginalia.errors import Busy, InvalidInput
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.run import Run
-from marginalia.values import BookId
+from marginalia.values import Book, BookId
 
 
 class Runs:
@@ -24,11 +24,11 @@ class Runs:
         found = self._running.get(book)
         return found[0] if found else None
 
-    def refuse_second(self, book: BookId, name: str) -> None:
+    def refuse_second(self, book: Book) -> None:
         """Raise ``Busy`` when *book* is being written to."""
-        if book in self._running:
+        if book.id in self._running:
             raise Busy(
-                f"{name!r} is being written to already. Wait until that part is done, or stop it first."
+                f"{book.name!r} is being written to already. Wait until that part is done, or stop it first."
             )
 
     def start(self, run: Run) -> None:
@@ -37,7 +37,7 @@ class Runs:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise InvalidInput(
-                "A generation needs a running event loop: call generate() from a coroutine; in a notebook any cell is one."
+                "A generation needs a running event loop: call generate() in a coroutine; any notebook cell is one."
             ) from None
         task = loop.create_task(self._drive(run), name=f"generation {run.id}")
         self._running[run.book_id] = (run, task)

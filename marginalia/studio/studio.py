@@ -23,7 +23,7 @@ from marginalia.pipeline.engine import Pipeline, Undo
 from marginalia.pipeline.events import Event
 from marginalia.pipeline.hooks import LISTENER_SECONDS, Listener, Subscription
 from marginalia.pipeline.listener import GenerationListener
-from marginalia.pipeline.ports import Ports
+from marginalia.pipeline.ports import Manuscript, Ports
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.pipeline.summarising import Summariser
@@ -114,7 +114,8 @@ class Studio:
         sent: ``Refused``, ``TemplateError``; :class:`~marginalia.prompt.budget.ContextTooSmall` carries the
         numbers.
         """
-        run = await anyio.to_thread.run_sync(self._new_run, book, turn, request, True)  # noqa: FBT003
+        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, _book_id(book))
+        run = self._new_run(manuscript, turn, request, preview=True)
         return await self.pipeline.preview(run)
 
     def generate(
@@ -132,9 +133,9 @@ class Studio:
         *listener*; one that it does not answer waits for ``run.answer`` if the run is *attended*, and is a no
         otherwise.
         """
-        book_id = _book_id(book)
-        self._runs.refuse_second(book_id, self.books.get(book_id).name)
-        run = self._new_run(book_id, turn, request, False, listener, attended)  # noqa: FBT003
+        manuscript = self._store.library.manuscript(_book_id(book))
+        self._runs.refuse_second(manuscript.book)
+        run = self._new_run(manuscript, turn, request, listener=listener, attended=attended)
         self._runs.start(run)
         return run
 
@@ -233,14 +234,14 @@ class Studio:
 
     def _new_run(
         self,
-        book: BookLike,
+        manuscript: Manuscript,
         turn: Turn | HoldsTurn | None,
         request: Request | None,
-        preview: bool,  # noqa: FBT001 - called through a thread pool, which passes no keywords
+        *,
         listener: GenerationListener | None = None,
-        attended: bool = False,  # noqa: FBT001, FBT002 - the same
+        attended: bool = False,
+        preview: bool = False,
     ) -> Run:
-        manuscript = self._store.library.manuscript(_book_id(book))
         frozen = turn if isinstance(turn, Turn) else turn.freeze() if turn is not None else Turn()
         return Run(
             manuscript,
