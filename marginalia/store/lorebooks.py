@@ -141,7 +141,7 @@ class Lorebooks(Repository[Lorebook]):
 
     def _entry(self, session: Session, entry: EntryId, *, deleted: bool = False) -> Entry:
         which = "IS NOT NULL" if deleted else "IS NULL"
-        row = session.row(f"SELECT {_COLUMNS} FROM entry WHERE id = ? AND deleted_at {which}", entry)  # noqa: S608 - the names in it are ours, values are parameters
+        row = session.row(f"SELECT {_COLUMNS} FROM entry WHERE id = ? AND deleted_at {which}", entry)  # noqa: S608 - names of ours
         if row is None:
             raise NotFound(f"There is no entry {entry}; it may have been deleted.")
         found = _entry(row)
@@ -180,7 +180,7 @@ def _key(lorebook: int) -> Key[FilledLorebook | None]:
 
 
 def _load(session: Session, lorebook: int, which: str) -> tuple[Entry, ...]:
-    sql = f"SELECT {_COLUMNS} FROM entry WHERE lorebook_id = ? AND deleted_at {which} ORDER BY created_at, id"  # noqa: S608 - the names in it are ours, values are parameters
+    sql = f"SELECT {_COLUMNS} FROM entry WHERE lorebook_id = ? AND deleted_at {which} ORDER BY created_at, id"  # noqa: S608 - names of ours
     return tuple(_entry(row) for row in session.rows(sql, lorebook))
 
 
@@ -192,7 +192,7 @@ def _entry(row: Row) -> Entry:
 
 def _insert(transaction: Transaction, entry: Entry) -> Entry:
     sql = (
-        "INSERT INTO entry (uid, lorebook_id, name, data, created_at) VALUES (?, ?, ?, ?, ?) "  # noqa: S608 - the names in it are ours, values are parameters
+        "INSERT INTO entry (uid, lorebook_id, name, data, created_at) VALUES (?, ?, ?, ?, ?) "  # noqa: S608 - names of ours
         f"RETURNING {_COLUMNS}"
     )
     data = to_json(fields_of(entry, without=_APART))
@@ -201,7 +201,7 @@ def _insert(transaction: Transaction, entry: Entry) -> Entry:
 
 
 def _update(transaction: Transaction, entry: Entry) -> Entry:
-    sql = f"UPDATE entry SET lorebook_id = ?, name = ?, data = ? WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608 - the names in it are ours, values are parameters
+    sql = f"UPDATE entry SET lorebook_id = ?, name = ?, data = ? WHERE id = ? RETURNING {_COLUMNS}"  # noqa: S608 - names of ours
     data = to_json(fields_of(entry, without=_APART))
     return _entry(transaction.rows(sql, entry.lorebook_id, entry.name, data, entry.id)[0])
 

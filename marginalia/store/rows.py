@@ -27,7 +27,7 @@ Origin: TypeAlias = Literal["generated", "recovered", "written", "edited", "rest
 _STRUCTURE = frozenset({"id", "book_id", "parent_id", "summary_id", "created"})
 _APART = _STRUCTURE | {"text", "reasoning", "background_lore"}
 _NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at"
-_PARTS = f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - the names in it are ours, values are parameters
+_PARTS = f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - names of ours
 _SUMMARIES = "SELECT id, part_id, data, created_at FROM summary WHERE book_id = ?"
 _DRAFTS = (
     "SELECT 0, part_id, book_id, text, reasoning, lore_id, receipt_id, detail, request, before FROM draft "
@@ -169,7 +169,7 @@ def cleaned(part: Part) -> Part:
 
 def load_node(session: Session, part: PartId) -> Node:
     """The node of any part, also of a deleted one; raises ``NotFound``."""
-    rows = session.rows(f"SELECT {_NODE} FROM part WHERE id = ?", part)  # noqa: S608 - the names in it are ours, values are parameters
+    rows = session.rows(f"SELECT {_NODE} FROM part WHERE id = ?", part)  # noqa: S608 - names of ours
     if not rows:
         raise NotFound(f"There is no part {part}; it may have been deleted for good.")
     return _node(rows[0])
@@ -226,7 +226,7 @@ def _versions(session: Session, numbers: Sequence[int]) -> dict[int, Version]:
 
 
 def _read_versions(session: Session, numbers: Sequence[int]) -> dict[int, Version]:
-    sql = f"SELECT {_VERSION} FROM part_text WHERE id IN (SELECT unnest(?))"  # noqa: S608 - the names in it are ours, values are parameters
+    sql = f"SELECT {_VERSION} FROM part_text WHERE id IN (SELECT unnest(?))"  # noqa: S608 - names of ours
     rows = session.rows(sql, list(numbers)) if numbers else []
     lore = blobs.fetch(session, (row[5] for row in rows if row[5] is not None))
     return {row[0]: _version(row, lore) for row in rows}

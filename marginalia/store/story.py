@@ -10,23 +10,22 @@ from marginalia.errors import InvalidInput
 from marginalia.store.drafts import refuse_open, tell_story
 from marginalia.store.edits import append_part, copy_part, delete_part, undelete_part
 from marginalia.store.pages import pages_key
-from marginalia.store.receipts import find_receipt, store_receipt
-from marginalia.store.revisions import Revision, deleted_parts, revisions_of
-from marginalia.store.rows import add_version, cleaned, home_of, pages_of, part_in, parts_in, version_of
+from marginalia.store.reading import Reading, book_id, part_id
+from marginalia.store.receipts import store_receipt
+from marginalia.store.revisions import Revision
+from marginalia.store.rows import add_version, cleaned, home_of, pages_of, part_in, version_of
 from marginalia.store.tables import BOOKS
 from marginalia.story.parts import Part, count_words
-from marginalia.values import Book, BookId, HasPartId, PartId, Turn
+from marginalia.values import Book, BookId, PartId, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from marginalia.prompt.receipt import Receipt
-    from marginalia.store.desk import Desk
     from marginalia.store.fields import PartFields
     from marginalia.store.pages import Pages
-    from marginalia.store.session import Session, Transaction
-    from marginalia.story.tree import StoryTree
+    from marginalia.store.session import Transaction
 
 T = TypeVar("T")
 
@@ -41,74 +40,8 @@ HERE: Final = Here.HERE
 _Here: TypeAlias = Literal[Here.HERE]
 
 
-class Story:
+class Story(Reading):
     """The stories of one user's books. Books and parts are given as records or ids; calls are fast and thread-safe."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    # Reading
-
-    def tree(self, book: Book | BookId) -> StoryTree:
-        """The shape of the whole story; raises ``NotFound``."""
-        return self._read(book, lambda _session, _book, pages: pages.tree)
-
-    def branch(self, book: Book | BookId, leaf: Part | PartId | None = None) -> tuple[Part, ...]:
-        """The parts from the first one down to *leaf* (or the active leaf), oldest first."""
-        end = None if leaf is None else part_id(leaf)
-
-        def work(session: Session, record: Book, pages: Pages) -> tuple[Part, ...]:
-            return parts_in(session, pages, pages.tree.branch(record.active_leaf if end is None else end))
-
-        return self._read(book, work)
-
-    def part(self, part: Part | PartId) -> Part:
-        """One part as it is now; raises ``NotFound``."""
-        return self._read_at(part, part_in)
-
-    def children(self, part: Part | PartId) -> tuple[Part, ...]:
-        """The parts that follow a part, oldest first."""
-        return self._read_at(
-            part, lambda session, pages, number: parts_in(session, pages, pages.tree.children(number))
-        )
-
-    def siblings(self, part: Part | PartId) -> tuple[Part, ...]:
-        """All versions of a part, itself included, oldest first."""
-        return self._read_at(
-            part, lambda session, pages, number: parts_in(session, pages, pages.tree.siblings(number))
-        )
-
-    def parts(self, book: Book | BookId) -> tuple[Part, ...]:
-        """All parts of a book on all its branches, oldest first."""
-
-        def work(session: Session, _book: Book, pages: Pages) -> tuple[Part, ...]:
-            nodes = sorted(pages.tree, key=lambda node: (node.created, node.id))
-            return parts_in(session, pages, [node.id for node in nodes])
-
-        return self._read(book, work)
-
-    def receipt(self, part: Part | PartId) -> Receipt | None:
-        """What was sent to write a part; ``None`` for a part written by hand."""
-
-        def work(session: Session, pages: Pages, number: PartId) -> Receipt | None:
-            node, draft = pages.tree[number], pages.drafts.get(number)
-            if draft is not None:
-                return find_receipt(session, draft.receipt_id)
-            return find_receipt(session, version_of(session, node.text_id).receipt_id)
-
-        return self._read_at(part, work)
-
-    def revisions(self, part: Part | PartId) -> tuple[Revision, ...]:
-        """The texts that a part has had, oldest first; the last one is what it has now."""
-        return self._read_at(
-            part, lambda session, pages, number: revisions_of(session, number, pages.tree[number].text_id)
-        )
-
-    def trash(self, book: Book | BookId) -> tuple[Part, ...]:
-        """The deleted parts of a book, in the order they were deleted."""
-        return self._read(book, lambda session, record, _pages: deleted_parts(session, record.id))
-
-    # Moving about
 
     def activate(self, book: Book | BookId, part: Part | PartId | None) -> Book:
         """Make exactly this part the book's active leaf (``None``: begin before the first part)."""
@@ -130,8 +63,6 @@ class Story:
             return part_in(transaction, pages, leaf)
 
         return self._write_at(part, work)
-
-    # Writing
 
     def append(
         self,
@@ -159,7 +90,7 @@ class Story:
         place = parent if parent is None or parent is HERE else part_id(parent)
         fresh = Part(
             id=PartId(0),
-            book_id=_book_id(book),
+            book_id=book_id(book),
             parent_id=None,
             text=text,
             turn=turn or Turn(),
@@ -279,26 +210,8 @@ class Story:
             transaction.put(pages_key(before.book_id), pages.with_nodes(node))
         return after
 
-    def _read(self, book: Book | BookId, work: Callable[[Session, Book, Pages], T]) -> T:
-        number = _book_id(book)
-
-        def job(session: Session) -> T:
-            record = BOOKS.mine(session, number, self._desk.user)
-            return work(session, record, pages_of(session, number))
-
-        return self._desk.database.read(job)
-
-    def _read_at(self, part: Part | PartId, work: Callable[[Session, Pages, PartId], T]) -> T:
-        number = part_id(part)
-
-        def job(session: Session) -> T:
-            book = BOOKS.mine(session, home_of(session, number), self._desk.user)
-            return work(session, pages_of(session, book.id), number)
-
-        return self._desk.database.read(job)
-
     def _write(self, book: Book | BookId, work: Callable[[Transaction, Book, Pages], T]) -> T:
-        number = _book_id(book)
+        number = book_id(book)
 
         def job(transaction: Transaction) -> T:
             record = BOOKS.mine(transaction, number, self._desk.user)
@@ -318,12 +231,3 @@ class Story:
             return result
 
         return self._desk.database.write(job)
-
-
-def part_id(part: Part | PartId) -> PartId:
-    """The id of a part."""
-    return part.id if isinstance(part, HasPartId) else part
-
-
-def _book_id(book: Book | BookId) -> BookId:
-    return book.id if isinstance(book, Book) else book

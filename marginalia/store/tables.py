@@ -86,7 +86,7 @@ class Table(Generic[R]):
 
     def by_uid(self, session: Session, uid: str, owner: str) -> R:
         """The record with that uid; raises ``NotFound``."""
-        sql = f"SELECT id FROM {self.name} WHERE uid = ? AND owner = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - the names in it are ours, values are parameters
+        sql = f"SELECT id FROM {self.name} WHERE uid = ? AND owner = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - names of ours
         row = session.row(sql, uid, owner)
         if row is None:
             raise NotFound(f"There is no {self.name} {uid!r}; it may have been deleted.")
@@ -95,13 +95,13 @@ class Table(Generic[R]):
     def of_owner(self, session: Session, owner: str, *, deleted: bool = False) -> tuple[R, ...]:
         """All records of *owner* (or those in the trash), oldest first."""
         which = "IS NOT NULL" if deleted else "IS NULL"
-        sql = f"SELECT {self.columns} FROM {self.name} WHERE owner = ? AND deleted_at {which} ORDER BY created_at, id"  # noqa: S608 - the names in it are ours, values are parameters
+        sql = f"SELECT {self.columns} FROM {self.name} WHERE owner = ? AND deleted_at {which} ORDER BY created_at, id"  # noqa: S608 - names of ours
         return tuple(self.record(row) for row in session.rows(sql, owner))
 
     def insert(self, transaction: Transaction, record: R, now: datetime) -> R:
         """Store a new record; the answer has its id."""
         sql = (
-            f"INSERT INTO {self.name} (uid, owner, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "  # noqa: S608 - the names in it are ours, values are parameters
+            f"INSERT INTO {self.name} (uid, owner, name, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "  # noqa: S608 - names of ours
             f"RETURNING {self.columns}"
         )
         data = to_json(fields_of(record, without=self.apart))
@@ -113,14 +113,14 @@ class Table(Generic[R]):
     def update(self, transaction: Transaction, record: R, now: datetime) -> R:
         """Store what a user edits of a record; what moves with the story stays as it is."""
         sql = (
-            f"UPDATE {self.name} SET name = ?, data = ?, updated_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - the names in it are ours, values are parameters
+            f"UPDATE {self.name} SET name = ?, data = ?, updated_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - names of ours
         )
         data = to_json(fields_of(record, without=self.apart))
         return self._keep(transaction, transaction.rows(sql, record.name, data, bare(now), record.id)[0])
 
     def mark(self, transaction: Transaction, record: int, deleted: datetime | None) -> R:
         """Move a record to the trash, or (``None``) back."""
-        sql = f"UPDATE {self.name} SET deleted_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - the names in it are ours, values are parameters
+        sql = f"UPDATE {self.name} SET deleted_at = ? WHERE id = ? RETURNING {self.columns}"  # noqa: S608 - names of ours
         row = transaction.rows(sql, None if deleted is None else bare(deleted), record)[0]
         transaction.forget(self.key(record))
         return self.record(row)
@@ -140,10 +140,8 @@ class Table(Generic[R]):
         return {}
 
     def _load(self, session: Session, record: int) -> R | None:
-        row = session.row(
-            f"SELECT {self.columns} FROM {self.name} WHERE id = ? AND deleted_at IS NULL",
-            record,  # noqa: S608 - the names in it are ours, values are parameters
-        )
+        sql = f"SELECT {self.columns} FROM {self.name} WHERE id = ? AND deleted_at IS NULL"  # noqa: S608 - names of ours
+        row = session.row(sql, record)
         return None if row is None else self.record(row)
 
     def _keep(self, transaction: Transaction, row: Row) -> R:
