@@ -25,7 +25,7 @@ async def perform(firing: Firing, action: Value) -> None:
     name = next((each for each in action if each in _ACTIONS), None)
     if name is None:
         message = f"the adapter knows no action {sorted(action)}"
-        firing.world.made.setdefault("adapter_problems", []).append(message)
+        firing.world.problem(message)
         return
     done = _ACTIONS[name](firing, action[name], action)
     if done is not None:
@@ -41,8 +41,9 @@ def _reserve(firing: Firing, tokens: int, _: Json) -> None:
     firing.change(reserved_tokens=getattr(firing.event, "reserved_tokens", 0) + tokens)
 
 
-def _set_prompt_data(firing: Firing, values: Json, _: Json) -> None:
-    for name, value in values.items():
+def _set_prompt_data(firing: Firing, values: Value, _: Json) -> None:
+    """Answer with other prompt data; ``true`` alone stands for an equal object in the place of the old one."""
+    for name, value in values.items() if isinstance(values, Mapping) else ():
         path = vocabulary.PROMPT_DATA[name]
         if len(path) == 1:
             firing.change(**{path[0]: value})
@@ -223,6 +224,10 @@ async def _wait_for(firing: Firing, what: Value) -> None:
         await anyio.sleep(0.01)
 
 
+def _unregister(firing: Firing, name: Value, _: Json) -> None:
+    firing.world.listeners[name].close()
+
+
 def _only_book(firing: Firing, name: str, _: Json) -> None:
     firing.over = firing.event.book.name != name
 
@@ -255,5 +260,6 @@ _ACTIONS: Mapping[str, Callable[[Firing, Any, Json], Awaitable[None] | None]] = 
     "sleep_seconds": lambda _firing, seconds, _action: _sleep(seconds),
     "wait_for": lambda firing, what, _action: _wait_for(firing, what),
     "only_book": _only_book,
+    "unregister": _unregister,
     "raise": _raise,
 }

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import tempfile
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import marginalia as mg
-from marginalia.testing import ScriptedServer, Stream, WordTokenizer
+from marginalia.testing import ScriptedServer, Stream
 from tests.conformance import vocabulary
-from tests.conformance.world import TickingClock, World
+from tests.conformance.world import TickingClock, World, open_studio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from tests.conformance.cases import Case, Json
 
@@ -22,13 +24,23 @@ async def world_of(case: Case) -> AsyncIterator[World]:
     """The world before the first operation, taken down afterwards."""
     clock = TickingClock()
     async with ScriptedServer() as server:
-        studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), clock=clock)
-        try:
-            world = World(case=case, clock=clock, server=server, studio=studio)
-            await _furnish(world)
-            yield world
-        finally:
-            await studio.aclose()
+        with _place(case) as path:
+            world = World(case=case, clock=clock, path=path, server=server, studio=open_studio(path, clock))
+            try:
+                await _furnish(world)
+                yield world
+            finally:
+                await world.studio.aclose()
+
+
+@contextmanager
+def _place(case: Case) -> Iterator[str]:
+    """In memory, or in a file when the case closes the studio and opens it again."""
+    if all(op["do"] != "reload" for op in case.when):
+        yield ":memory:"
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield str(Path(folder) / "studio.duckdb")
 
 
 async def _furnish(world: World) -> None:
@@ -141,9 +153,19 @@ def _parts(world: World, raw: Sequence[Json]) -> None:
 
 
 async def _summaries(world: World, raw: Sequence[Json]) -> None:
+    """Write the summaries with a model that takes everything, whatever the case's own one can."""
+    if not raw:
+        return
+    studio, own = world.studio, world.book
+    roomy = studio.providers.create(
+        name="Roomy", base_url=world.server.base_url, model="roomy", max_context=1_000_000
+    )
+    protocol = studio.protocols.create(name="Roomy")
+    studio.books.save(replace(own, provider_id=roomy.id, protocol_id=protocol.id))
     for each in raw:
         world.server.script(Stream(each["text"]))
         if each.get("meta"):
-            await world.studio.summaries.merge(world.book, world.part(each["from"]), world.part(each["to"]))
+            await studio.summaries.merge(own, world.part(each["from"]), world.part(each["to"]))
         else:
-            await world.studio.summaries.create(world.book, world.part(each["on"]))
+            await studio.summaries.create(own, world.part(each["on"]))
+    studio.books.save(replace(world.book, provider_id=own.provider_id, protocol_id=own.protocol_id))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
 
 import marginalia as mg
@@ -30,7 +31,7 @@ def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -
         listener = _listener(world, spec, callbacks, recorder)
         subscription = world.studio.on(vocabulary.EVENTS[spec["event"]], listener)
         if "id" in spec:
-            world.made[spec["id"]] = subscription
+            world.listeners[spec["id"]] = subscription
         (world.kept if spec.get("keep") else mine).append(subscription)
     return mine
 
@@ -48,14 +49,25 @@ def _listener(
         firing = Firing(
             world=world, run=run, callbacks=callbacks, recorder=recorder, event=event, began=time.monotonic()
         )
-        for action in spec.get("actions") or ():
-            if not firing.over:
-                await perform(firing, action)
-        await _chain(spec.get("chain"))
+        try:
+            await _act(firing, spec)
+        except (BoomError, anyio.get_cancelled_exc_class()):
+            raise
+        except Exception as error:
+            # The hooks keep a failing listener from harming the run; a failing adapter must be seen all the same.
+            world.problem(f"the adapter failed in {spec}: {type(error).__name__}: {error}")
+            raise
         final = firing.final or spec.get("chain") == "terminate"
         return mg.Final(firing.event) if final else firing.event
 
     return listener
+
+
+async def _act(firing: Firing, spec: Json) -> None:
+    for action in spec.get("actions") or ():
+        if not firing.over:
+            await perform(firing, action)
+    await _chain(spec.get("chain"))
 
 
 async def _chain(chain: Value) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import marginalia as mg
 from marginalia.values import BookId, PartId
 from tests.conformance import vocabulary
 from tests.conformance.matchers import Mismatches, Surroundings, mismatches
@@ -13,7 +15,6 @@ from tests.conformance.matchers import Mismatches, Surroundings, mismatches
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import marginalia as mg
     from tests.conformance.cases import Json, Value
     from tests.conformance.world import World
 
@@ -188,8 +189,11 @@ def _stored_entries(world: World) -> dict[str, Any]:
 
 def _of_each(world: World, see: Callable[[mg.Part], Any]) -> dict[str, Any]:
     """Something of every part that is still there, by label."""
-    live = set(world.studio.story.tree(world.book).nodes())
-    return {label: see(world.part(label)) for label, part in world.parts.items() if part in live}
+    found = {}
+    for label, part in world.parts.items():
+        with suppress(mg.NotFound):  # it was deleted or taken back
+            found[label] = see(world.studio.story.part(part))
+    return found
 
 
 def described_summary(world: World, part: mg.Part) -> dict[str, Any] | None:

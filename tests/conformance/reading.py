@@ -40,11 +40,8 @@ def recorded(firing: Firing, name: str, action: Json) -> Value:
 
 def _property(firing: Firing, name: str) -> Value:
     event = firing.event
-    if name == "ORIGINAL_MESSAGE":
-        original = getattr(event, "original", None)
-        return original and original.text
-    if name == "LOREBOOK_ENTRY":
-        return event.entry.name if isinstance(event, mg.events.ProcessLorebookEntry) else None
+    if name in _FIELDS:
+        return _FIELDS[name](firing, "")
     if name not in PROPERTY_FIELDS:
         return firing.run.stash.get(firing.stash_key(name))
     field = PROPERTY_FIELDS[name]
@@ -65,9 +62,13 @@ def _field(firing: Firing, path: str) -> Value:
     head, _, rest = path.partition(".")
     if path in vocabulary.PROMPT_DATA:
         return _prompt_field(firing, path)
-    if path in {*PROPERTY_FIELDS, "ORIGINAL_MESSAGE", "LOREBOOK_ENTRY"}:
+    if path in PROPERTY_FIELDS:
         return _property(firing, path)
-    return _FIELDS[head](firing, rest) if head in _FIELDS else True
+    if head in _FIELDS:
+        return _FIELDS[head](firing, rest)
+    if rest:
+        firing.world.problem(f"the adapter cannot read {path!r}")
+    return True
 
 
 def _book_field(firing: Firing, name: str) -> Value:
@@ -105,6 +106,20 @@ def _prompt_field(firing: Firing, name: str) -> Value:
     return value
 
 
+def _original_field(firing: Firing, name: str) -> Value:
+    original = getattr(firing.event, "original", None)
+    return original and described_part(original)[name or "text"]
+
+
+def _entry_field(firing: Firing, name: str) -> Value:
+    entry = getattr(firing.event, "entry", None)
+    return entry and vocabulary.described_entry(entry)[name or "name"]
+
+
+def _payload(firing: Firing, _: str) -> Value:
+    return vocabulary.messages(getattr(firing.event, "messages", ()))
+
+
 _FIELDS: Mapping[str, Callable[[Firing, str], Value]] = {
     "state": lambda firing, _: str(firing.run.state),
     "book": _book_field,
@@ -116,4 +131,7 @@ _FIELDS: Mapping[str, Callable[[Firing, str], Value]] = {
     "TEMPLATE_CONTEXT": _variable,
     "prompt_data": _prompt_field,
     "data": _prompt_field,
+    "ORIGINAL_MESSAGE": _original_field,
+    "LOREBOOK_ENTRY": _entry_field,
+    "payload": _payload,
 }

@@ -42,6 +42,20 @@ _KNOWN_FIELDS = (
 )
 
 
+CALLBACKS = (
+    "onNodeCreated",
+    "onReasoningChunk",
+    "onResponseChunk",
+    "onMetricsUpdated",
+    "onWarning",
+    "onSimpleError",
+    "onError",
+    "onComplete",
+    "onCancelled",
+    "askQuestion",
+)
+
+
 class Recorder:
     """Listens to all events: the first listener of a run writes them down, the last one sees the answers."""
 
@@ -93,6 +107,7 @@ class Callbacks(mg.GenerationListener):
         self.end_part: PartId | None = None
         self.stop: Callable[[], None] = lambda: None
         self.stopped = anyio.Event()
+        self.faults_at: dict[str, Callable[[], None] | None] = dict.fromkeys(CALLBACKS)
         self._world = world
         self._op = op
 
@@ -168,6 +183,8 @@ class Callbacks(mg.GenerationListener):
         wanted = self._op.get("cancel") or {}
         if wanted.get("after_callback") == name and self.names.count(name) == wanted.get("n", 1):
             self.cancel()
+        if (fault := self.faults_at[name]) is not None:
+            fault()
 
 
 def failure(text: str, error: Exception | None) -> Failure:

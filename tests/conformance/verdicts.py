@@ -128,7 +128,7 @@ async def _problems(world: World) -> list[str]:
         began=ops[0][1].began, ended=world.clock(), observers=observing.state_observers(world)
     )
     final.look(set(_final(case)))
-    return [*world.made.get("adapter_problems", ()), *_compare(Played(world=world, ops=ops, final=final))]
+    return [*world.problems, *_compare(Played(world=world, ops=ops, final=final))]
 
 
 async def _end_background(world: World, ops: list[tuple[Json, Observation]]) -> None:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import marginalia as mg
 from marginalia.pipeline.hooks import Subscription
+from marginalia.testing import WordTokenizer
 from marginalia.values import BookId, LorebookId, PartId
 from tests.conformance import vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    import marginalia as mg
     from marginalia.testing import ScriptedServer
     from tests.conformance.cases import Case, Json, Value
 
@@ -33,12 +34,18 @@ class TickingClock:
         return self._last
 
 
+def open_studio(path: str, clock: TickingClock) -> mg.Studio:
+    """A studio as every case has it."""
+    return mg.Studio(path, tokenizer=WordTokenizer(), clock=clock)
+
+
 @dataclass(slots=True, kw_only=True)
 class World:
     """What the operations of one case share."""
 
     case: Case
     clock: TickingClock
+    path: str
     server: ScriptedServer
     studio: mg.Studio
     book_id: BookId = BookId(0)
@@ -47,8 +54,19 @@ class World:
     lorebooks: dict[str, LorebookId] = field(default_factory=dict)
     records: dict[str, list[Any]] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    listeners: dict[str, Subscription] = field(default_factory=dict)
     kept: list[Subscription] = field(default_factory=list)
     background: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+    def problem(self, text: str) -> None:
+        """Something that the adapter could not do; the case fails."""
+        self.problems.append(text)
+
+    async def reopen(self) -> None:
+        """Close the studio and open its file again."""
+        await self.studio.aclose()
+        self.studio = open_studio(self.path, self.clock)
 
     @property
     def book(self) -> mg.Book:

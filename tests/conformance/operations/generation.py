@@ -12,11 +12,11 @@ import marginalia as mg
 from marginalia.pipeline.hooks import Subscription
 from marginalia.values import BookId, PartId, Request
 from tests.conformance import observing, vocabulary
-from tests.conformance.faults import break_archive
+from tests.conformance.faults import plant
 from tests.conformance.listeners import register
 from tests.conformance.matchers import Failure
 from tests.conformance.observing import AtLeast, AtMost, Observers
-from tests.conformance.recorder import Callbacks, Recorder
+from tests.conformance.recorder import CALLBACKS, Callbacks, Recorder
 from tests.conformance.scripts import script_answers
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Generation:
     callbacks: Callbacks
     recorder: Recorder
     subscriptions: list[Subscription] = field(default_factory=list)
+    repairs: list[Callable[[], None]] = field(default_factory=list)
     run: mg.Run | None = None
     refused: Exception | None = None
     requests: list[Recorded] = field(default_factory=list)
@@ -52,9 +53,7 @@ class Generation:
         self.recorder.first(world.studio)
         named = world.studio.on(mg.events.AfterGenerateNewMessage, self._name_part)
         self.subscriptions.append(named)
-        if op.get("faults"):
-            spoil = break_archive(op["faults"])
-            self.subscriptions.append(world.studio.on(mg.events.BeforePrepareGeneration, spoil))
+        self.repairs = plant(world, op.get("faults") or (), self.callbacks)
         self.subscriptions += register(world, op, self.callbacks, self.recorder)
         self.recorder.last(world.studio)
         self.began = time.monotonic()
@@ -89,6 +88,8 @@ class Generation:
         self.recorder.close()
         for each in self.subscriptions:
             each.close()
+        for repair in self.repairs:
+            repair()
 
     async def _stop_after(self, seconds: float) -> None:
         await anyio.sleep(seconds)
@@ -223,11 +224,7 @@ def _reports(generation: Generation) -> Observers:
 
 
 def _counts(names: list[str]) -> Mapping[str, int]:
-    known = (
-        "onNodeCreated onReasoningChunk onResponseChunk onMetricsUpdated onWarning onSimpleError onError onComplete "
-        "onCancelled askQuestion"
-    )
-    return {name: names.count(name) for name in known.split()}
+    return {name: names.count(name) for name in CALLBACKS}
 
 
 def _wire(generation: Generation) -> Observers:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,12 @@ from zoneinfo import ZoneInfo
 import marginalia as mg
 from marginalia.pipeline.defaults import default_prompts
 from marginalia.prompt.context import Facts, TemplateContext, Variables
+from marginalia.prompt.templates import TemplateKind
 from marginalia.prompt.templates import check as check_template
 from marginalia.prompt.templates import render as render_template
 from marginalia.values import EPOCH
-from tests.conformance.matchers import MISSING, RenderError
+from tests.conformance.cases import Value
+from tests.conformance.matchers import MISSING, Mismatches, RenderError, Surroundings, mismatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +25,14 @@ if TYPE_CHECKING:
     from tests.conformance.cases import Json
     from tests.conformance.observing import Observers
     from tests.conformance.world import World
+
+_KINDS: Mapping[str, TemplateKind] = {
+    "lorebook": "lore",
+    "lorebook_entry": "lore",
+    "payload": "lore",
+    "summary": "summary_prompt",
+    "meta_summary": "meta_summary_prompt",
+}
 
 _GENERATION_SEED = 7
 
@@ -95,7 +106,7 @@ def _rendered(template: str | None, context: TemplateContext, data: Json) -> str
 
 async def validate_template(_: World, op: Json) -> Observers:
     """Check a template as the editor does."""
-    check = check_template(op["template"], kind=op["kind"])
+    check = check_template(op["template"], kind=_KINDS.get(op["kind"], op["kind"]))
     return {
         "valid": lambda: check.valid,
         "message": lambda: check.message or MISSING,
@@ -112,10 +123,28 @@ async def render_defaults(world: World, op: Json) -> Observers:
     names = ("user_prompt", "master_template", "summary_prompt", "meta_summary_prompt")
     texts = {name: _rendered(getattr(defaults, name), _context(world), data) for name in names}
     found: dict[str, Callable[[], Any]] = {
-        "rendered": lambda: texts,
+        "rendered": lambda: Defaults(texts),
+        "outputs": lambda: list(texts.values()),
         "system_prompt": lambda: texts["master_template"],
     }
     return found | {name: lambda name=name: texts[name] for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """The rendered built-in prompts: matchers must hold for each, names and lists stand for single ones."""
+
+    texts: Mapping[str, str | RenderError]
+
+    def mismatches(self, expected: Value, around: Surroundings, path: str) -> Mismatches:
+        """What is wrong, prompt by prompt."""
+        if isinstance(expected, Mapping) and any(name.startswith("$") for name in expected):
+            for name, text in self.texts.items():
+                yield from mismatches(expected, text, around, f"{path}.{name}")
+        elif isinstance(expected, Mapping):
+            yield from mismatches(expected, dict(self.texts), around, path)
+        else:
+            yield from mismatches(expected, list(self.texts.values()), around, path)
 
 
 OPERATIONS = {each.__name__: each for each in (render, validate_template, render_defaults)}

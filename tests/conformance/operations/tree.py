@@ -27,10 +27,12 @@ async def edit_part(world: World, op: Json) -> Observers:
     """Change texts of a part as the editor does."""
     fields = op["set"]
     part = world.part(op["part"])
-    turn = {name: fields[name] for name in vocabulary.TURN_FIELDS if name in fields}
+    turn = replace(part.turn, **{name: fields[name] for name in vocabulary.TURN_FIELDS if name in fields})
     error: Exception | None = None
     try:
-        world.studio.story.edit(part, fields.get("text", part.text), **turn)
+        world.studio.story.edit(
+            part, fields.get("text", part.text), turn=turn, reasoning=fields.get("reasoning")
+        )
     except mg.MarginaliaError as caught:
         error = caught
     return _seen(world, error=lambda: error and failure(str(error), error))
@@ -101,12 +103,16 @@ async def counts(world: World, op: Json) -> Observers:
 
 async def count_words(world: World, op: Json) -> Observers:
     """The words of a text."""
-    number = story_parts.count_words(op.get("text") or "")
-    return _seen(world, words=lambda: number, count=lambda: number, word_count=lambda: number)
+    numbers = [story_parts.count_words(text or "") for text in op.get("texts") or [op.get("text")]]
+    found = numbers if "texts" in op else numbers[0]
+    return _seen(
+        world, words=lambda: found, count=lambda: found, counts=lambda: found, word_count=lambda: found
+    )
 
 
 async def reload(world: World, _: Json) -> Observers:
-    """Read everything from the store again; the studio keeps no state beside it."""
+    """Close the studio and open its file again."""
+    await world.reopen()
     return _seen(world)
 
 
@@ -165,8 +171,9 @@ async def find_leaf(world: World, op: Json) -> Observers:
 
 async def unregister(world: World, op: Json) -> Observers:
     """Close the subscription of a listener; of all kept ones when none is named."""
-    named = op.get("id") or op.get("listener")
-    for each in [world.made[named]] if named else world.kept:
+    named = op.get("id") or op.get("listener") or op.get("listeners")
+    names = [named] if isinstance(named, str) else named
+    for each in world.kept if names is None else [world.listeners[name] for name in names]:
         each.close()
     return _seen(world)
 
