@@ -61,7 +61,7 @@ class Activation:
         resting, calm = self._resting()
         limited = self.scan.budget > 0 or self.matcher.limited
         touched = self._take_in(self._texts())
-        self._decide_all({*touched, *self.matcher.conditional}, calm if limited or self._recursing else ())
+        self._decide_all(touched, calm if limited or self._recursing else ())
         if limited:
             give_room([case for case in self._cases.values() if case.active], self.scan.budget, self.scan.count)
         verdicts = list(resting)
@@ -158,13 +158,14 @@ class Activation:
                 touched.update(users.get(number, ()))
         return touched
 
-    def _decide_all(self, rows: set[int], calm: Sequence[int]) -> None:
-        fresh = self._decide(sorted({*rows, *calm}))
+    def _decide_all(self, touched: set[int], calm: Sequence[int]) -> None:
+        """Decide about everything that may be in, round by round; *touched* grows with what lore calls for."""
+        fresh = self._decide(sorted({*touched, *self.matcher.conditional, *calm}))
         bare = [index for index in self.matcher.conditional if self.matcher.rows[index].entry.scope.only_recursive]
         while fresh and self._recursing:
-            touched = self._take_in(self._lore_of(fresh))
-            rows |= touched
-            fresh = self._decide(sorted({*touched, *bare}), fresh)
+            called_for = self._take_in(self._lore_of(fresh))
+            touched |= called_for
+            fresh = self._decide(sorted({*called_for, *bare}), fresh)
 
     def _lore_of(self, cases: Iterable[Case]) -> Iterable[Text]:
         for case in cases:
@@ -221,21 +222,16 @@ class Activation:
         for number in row.numbers:
             if number not in case.hits:
                 self._find(case, number)
-        hits = case.hits
-        keys = (not row.any or any(number in hits for number in row.any)) and all(number in hits for number in row.all)
-        barred = any(number in hits for number in row.none) or (
-            bool(row.not_all) and all(number in hits for number in row.not_all)
-        )
-        found = keys and not barred and (row.filter is None or row.filter in hits)
-        case.called = case.sticky or row.entry.when.always or (found and self._may_be_called(row, callers))
+        found = row.satisfied_by(case.hits) and self._may_be_called(row, callers)
+        case.called = case.sticky or row.entry.when.always or found
         if case.called and callers:
-            texts = [text for text, _ in hits.values() if text.caller]
+            texts = [text for number, (text, _) in case.hits.items() if text.caller and number in row.calling]
             case.caller = texts[0].caller if texts else callers[0]
             case.depth = case.caller.depth + 1 if case.caller else 0
 
     def _may_be_called(self, row: Row, callers: Sequence[Case]) -> bool:
         """Whether an entry whose keys are found, or that has none, is called now."""
-        if not row.entry.scope.only_recursive or row.filter is not None or row.any or row.all:
+        if row.calling or not row.entry.scope.only_recursive:
             return True
         limit = row.limit(self.scan.settings)
         return any(case.row.entry.scope.calls_others and (limit <= 0 or case.depth < limit) for case in callers)

@@ -54,9 +54,12 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What must be found: at least one of ``any``, every one of ``all``, none of ``none``, not all of ``not_all``."""
+    """What must be found: at least one of ``any`` and one of ``also``, every one of ``all``, none of ``none``, not all
+    of ``not_all``. An empty tuple asks for nothing.
+    """
 
     any: tuple[Pattern, ...] = ()
+    also: tuple[Pattern, ...] = ()
     all: tuple[Pattern, ...] = ()
     none: tuple[Pattern, ...] = ()
     not_all: tuple[Pattern, ...] = ()

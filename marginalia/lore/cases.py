@@ -98,5 +98,4 @@ class Case:
     @property
     def score(self) -> int:
         """How many of the entry's keys were found."""
-        counted = {*self.row.any, *self.row.all}
-        return sum(number in counted for number in self.hits)
+        return sum(number in self.hits for number in self.row.calling)

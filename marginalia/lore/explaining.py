@@ -95,21 +95,22 @@ class Explanation:
             found = row.filter in self._case.hits
             text = free or (self._found([row.filter]) if found else self._missing([row.filter]))
             yield Gate(name="filter", passed=bool(free) or found, text=text)
-        has_keys = row.any or row.all or row.none or row.not_all
+        has_keys = row.any or row.also or row.all or row.none or row.not_all
         if free and (has_keys or when.always):
             yield Gate(name="keys", passed=True, text=free)
         elif has_keys:
             failed = list(self._failed_keys())
-            text = "; ".join(failed) or self._found(row.any + row.all) or "none of the words that keep it out is there"
+            text = "; ".join(failed) or self._found(row.any + row.also + row.all) or "none of the words that keep it out is there"
             yield Gate(name="keys", passed=not failed, text=text)
-        elif row.entry.scope.only_recursive and not free and row.filter is None:
+        elif row.entry.scope.only_recursive and not free and not row.calling:
             text = "other active lore calls it" if self._case.called else "only other active lore calls it, and none does"
             yield Gate(name="keys", passed=self._case.called, text=text)
 
     def _failed_keys(self) -> Iterator[str]:
         row, hits = self._row, self._case.hits
-        if row.any and not any(number in hits for number in row.any):
-            yield self._missing(row.any)
+        for either in (row.any, row.also):
+            if either and not any(number in hits for number in either):
+                yield self._missing(either)
         missing = [number for number in row.all if number not in hits]
         if missing and len(missing) == len(row.all) == 1:
             yield self._missing(missing)
@@ -205,8 +206,7 @@ class Explanation:
             return next(self._timing()).text
         if row.entry.when.always:
             return "it is always called"
-        numbers = [*([] if row.filter is None else [row.filter]), *row.any, *row.all]
-        called = self._found(numbers) or ("other active lore calls it" if case.caller else "nothing has to call it")
+        called = self._found(row.calling) or ("other active lore calls it" if case.caller else "nothing has to call it")
         cut = [each.name for each in case.chain if each.cuts]
         return f"{called}, although {names(cut)} itself did not fit" if cut else called
 

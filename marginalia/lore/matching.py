@@ -14,7 +14,7 @@ from marginalia.lore.needles import Needle, blank
 from marginalia.lore.reading import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from marginalia.lore.book import Entry, LoreSettings
     from marginalia.lore.collecting import Candidate
@@ -29,11 +29,14 @@ _OVERLAY = 1_000
 
 
 class Row:
-    """A candidate with the numbers of its needles."""
+    """A candidate with the numbers of its needles; ``calling`` are those that call it, ``numbers`` all of them."""
 
     __slots__ = (
+        "_counted",
         "all",
+        "also",
         "any",
+        "calling",
         "candidate",
         "conditional",
         "entry",
@@ -42,7 +45,6 @@ class Row:
         "not_all",
         "numbers",
         "rests_called",
-        "_counted",
     )
 
     def __init__(self, candidate: Candidate, number_of: Callable[[Source], int]) -> None:
@@ -51,14 +53,28 @@ class Row:
         self.filter = None if entry.filter is None or blank(entry.filter) else number_of(entry.filter)
         match = entry.match
         self.any = _numbers(match.any, number_of)
+        self.also = _numbers(match.also, number_of)
         self.all = _numbers(match.all, number_of)
         self.none = _numbers(match.none, number_of)
         self.not_all = _numbers(match.not_all, number_of)
         first = () if self.filter is None else (self.filter,)
-        self.numbers = tuple(dict.fromkeys((*first, *self.any, *self.all, *self.none, *self.not_all)))
+        self.calling = tuple(dict.fromkeys((*first, *self.any, *self.also, *self.all)))
+        self.numbers = tuple(dict.fromkeys((*self.calling, *self.none, *self.not_all)))
         self.conditional = _conditional(entry)
-        self.rests_called = entry.when.always or not (first or self.any or self.all or entry.scope.only_recursive)
+        self.rests_called = entry.when.always or not (self.calling or entry.scope.only_recursive)
         self._counted: tuple[Callable[[str], int], int] | None = None
+
+    def satisfied_by(self, found: Container[int]) -> bool:
+        """Whether the filter and the keys hold when the needles in *found* are there."""
+        there = found.__contains__
+        return (
+            (self.filter is None or there(self.filter))
+            and (not self.any or any(map(there, self.any)))
+            and (not self.also or any(map(there, self.also)))
+            and all(map(there, self.all))
+            and not any(map(there, self.none))
+            and not (self.not_all and all(map(there, self.not_all)))
+        )
 
     def tokens(self, count: Callable[[str], int]) -> int:
         """The tokens of the payload as it is stored, counted once."""
@@ -189,7 +205,7 @@ def _sources(entry: Entry) -> Iterator[Source]:
         yield entry.filter
     match = entry.match
     if match is not _NO_MATCH:
-        for pattern in (*match.any, *match.all, *match.none, *match.not_all):
+        for pattern in (*match.any, *match.also, *match.all, *match.none, *match.not_all):
             if not blank(pattern):
                 yield pattern
 

@@ -113,10 +113,10 @@ class Verdict:
         """Whether an inactive entry was close to being in."""
         return not self.active and self._explains.nearly()
 
-    def but(self, *, active: bool, gate: Gate) -> Verdict:
-        """The same verdict, overruled: *gate* is added, and its text is the reason."""
+    def but(self, *, active: bool, gate: Gate, entry: Entry | None = None) -> Verdict:
+        """The same verdict, overruled: *gate* is added, and its text is the reason; *entry* may stand for the old one."""
         return Verdict(
-            entry=self.entry,
+            entry=entry or self.entry,
             lorebook=self.lorebook,
             active=active,
             reason=sentence(gate.text),
