@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.conformance.cases import load
+from tests.conformance.case import load
 from tests.conformance.runner import run
 from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict
 

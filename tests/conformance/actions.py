@@ -16,7 +16,7 @@ from tests.conformance.firing import BoomError, Firing
 from tests.conformance.reading import PROPERTY_FIELDS, recorded
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
 
 
 async def perform(firing: Firing, action: Value) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from marginalia.pipeline.hooks import Subscription
     from marginalia.prompt.tokens import Tokenizer
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.recorder import Callbacks
 
 _ARCHIVE_PLACES = {

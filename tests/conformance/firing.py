@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import marginalia as mg
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Value
+    from tests.conformance.case import Value
     from tests.conformance.recorder import Callbacks, Recorder
     from tests.conformance.world import World
 

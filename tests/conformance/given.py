@@ -16,7 +16,7 @@ from tests.conformance.world import TickingClock, World, open_studio
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
-    from tests.conformance.cases import Case, Json
+    from tests.conformance.case import Case, Json
 
 
 @asynccontextmanager

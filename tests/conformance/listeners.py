@@ -16,7 +16,7 @@ from tests.conformance.actions import perform
 from tests.conformance.firing import BoomError, Event, Firing
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.recorder import Callbacks, Recorder
     from tests.conformance.world import World
 

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Value
+    from tests.conformance.case import Value
 
 Mismatches: TypeAlias = Iterator[str]
 

@@ -15,7 +15,7 @@ from tests.conformance.matchers import Mismatches, Surroundings, mismatches
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.world import World
 
 Observers: TypeAlias = Mapping[str, Callable[[], Any]]

@@ -14,7 +14,7 @@ from tests.conformance.observing import described_book, described_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.firing import Firing
 
 PROPERTY_FIELDS = {

@@ -15,7 +15,7 @@ from tests.conformance.matchers import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tests.conformance.cases import Json
+    from tests.conformance.case import Json
     from tests.conformance.world import World
 
 _CALLBACK_EVENTS = {

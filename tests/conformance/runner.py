@@ -13,7 +13,7 @@ from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict, judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.conformance.cases import Case
+    from tests.conformance.case import Case
 
 _GRACE_SECONDS = 10.0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from marginalia.testing import Answer, Recorded, Refuse, Status, answer_from
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Json
+    from tests.conformance.case import Json
     from tests.conformance.world import World
 
 _UNSCRIPTED = Status(418, {"error": {"message": "the case has no answer left"}})

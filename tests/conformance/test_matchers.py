@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.matchers import MISSING, Failure, RenderError, matches, mismatches
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Value
+    from tests.conformance.case import Value
 
 
 @dataclass

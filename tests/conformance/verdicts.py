@@ -20,7 +20,7 @@ from tests.conformance.world import NotBuiltYetError, World
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from tests.conformance.cases import Case, Json, Value
+    from tests.conformance.case import Case, Json, Value
 
 SECONDS_PER_CASE = 40.0
 

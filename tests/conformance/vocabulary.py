@@ -12,7 +12,7 @@ from marginalia.prompt.receipt import Receipt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
 
 EVENTS: Mapping[str, type[mg.events.Event]] = {
     "".join(f"_{char}" if char.isupper() else char for char in each.__name__).strip("_").upper(): each

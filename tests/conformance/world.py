@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from marginalia.testing import ScriptedServer
-    from tests.conformance.cases import Case, Json, Value
+    from tests.conformance.case import Case, Json, Value
 
 
 class NotBuiltYetError(Exception):

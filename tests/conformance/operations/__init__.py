@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from tests.conformance.cases import Json
+from tests.conformance.case import Json
 from tests.conformance.observing import Observers
 from tests.conformance.operations import (
     backups,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from marginalia.testing import Recorded
-    from tests.conformance.cases import Json
+    from tests.conformance.case import Json
     from tests.conformance.world import World
 
 _DISCONNECT_SECONDS = 2.0

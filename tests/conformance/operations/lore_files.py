@@ -17,7 +17,7 @@ from tests.conformance.world import NotBuiltYetError, World
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.observing import Observers
 
 

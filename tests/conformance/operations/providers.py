@@ -13,7 +13,7 @@ from tests.conformance.scripts import script_answers
 from tests.conformance.world import World
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Json
+    from tests.conformance.case import Json
     from tests.conformance.observing import Observers
 
 

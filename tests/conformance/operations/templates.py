@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
@@ -16,13 +16,13 @@ from marginalia.prompt.templates import TemplateKind
 from marginalia.prompt.templates import check as check_template
 from marginalia.prompt.templates import render as render_template
 from marginalia.values import EPOCH
-from tests.conformance.cases import Value
+from tests.conformance.case import Value
 from tests.conformance.matchers import MISSING, Mismatches, RenderError, Surroundings, mismatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conformance.cases import Json
+    from tests.conformance.case import Json
     from tests.conformance.observing import Observers
     from tests.conformance.world import World
 
@@ -120,14 +120,22 @@ async def render_defaults(world: World, op: Json) -> Observers:
     """Render the built-in prompts."""
     data = op.get("data", world.case.given.get("data") or {})
     defaults = default_prompts()
-    names = ("user_prompt", "master_template", "summary_prompt", "meta_summary_prompt")
-    texts = {name: _rendered(getattr(defaults, name), _context(world), data) for name in names}
+    own: Mapping[str, Sequence[str]] = {
+        "user_prompt": (),
+        "master_template": ("backgroundLore", "summaries"),
+        "summary_prompt": ("text", "backgroundLore", "summaries"),
+        "meta_summary_prompt": ("summaryBlocks", "backgroundLore"),
+    }
+    texts = {
+        name: _rendered(getattr(defaults, name), _context(world), dict.fromkeys(known) | data)
+        for name, known in own.items()
+    }
     found: dict[str, Callable[[], Any]] = {
         "rendered": lambda: Defaults(texts),
         "outputs": lambda: list(texts.values()),
         "system_prompt": lambda: texts["master_template"],
     }
-    return found | {name: lambda name=name: texts[name] for name in names}
+    return found | {name: lambda name=name: texts[name] for name in own}
 
 
 @dataclass(frozen=True, slots=True)

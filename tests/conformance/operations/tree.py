@@ -15,7 +15,7 @@ from tests.conformance.world import NotBuiltYetError, World
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conformance.cases import Json, Value
+    from tests.conformance.case import Json, Value
     from tests.conformance.observing import Observers
 
 
