@@ -14,17 +14,22 @@ from typing import Literal, TypeAlias
 from marginalia.errors import TemplateError
 from marginalia.prompt.context import Rendered, TemplateContext
 from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.claims import parse_mixed
 from marginalia.prompt.macros.evaluator import Run
+from marginalia.prompt.macros.lint import Hint, lint
 from marginalia.prompt.macros.parser import parse
 from marginalia.prompt.macros.problems import Mistake
 from marginalia.prompt.macros.scanner import is_plain
-from marginalia.prompt.macros.survey import Survey, survey
+from marginalia.prompt.macros.survey import survey
 from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.macros.tree import Nodes
 from marginalia.prompt.macros.values import FACTS, Value
+from marginalia.prompt.sandbox import compiled, render_jinja
 from marginalia.values import NOTHING, Syntax
 
-TemplateKind: TypeAlias = Literal["user_prompt", "master_template", "lore", "summary_prompt", "meta_summary_prompt"]
+TemplateKind: TypeAlias = Literal[
+    "user_prompt", "master_template", "lore", "summary_prompt", "meta_summary_prompt"
+]
 
 _KEPT = 4096
 _LONGEST_KEPT = 100_000
@@ -58,14 +63,41 @@ def render(
         macros: the macros it may call.
 
     Raises:
-        TemplateError: the template does not compile, or went over its budget of steps, output or depth.
+        TemplateError: the template does not compile, or went over its budget of steps, output or depth. The variables
+            are then as they were before.
     """
     if not source:
         return Rendered(text="")
+    local, shared = dict(context.local), dict(context.shared)
+    try:
+        return _rendered(source, context, data, place or source, syntax, macros)
+    except TemplateError:
+        _restore(context.local, local)
+        _restore(context.shared, shared)
+        raise
+    except RecursionError as error:
+        raise TemplateError(
+            "The template was stopped: its blocks stand inside each other too deep."
+        ) from error
+
+
+def _rendered(
+    source: str,
+    context: TemplateContext,
+    data: Mapping[str, Value],
+    place: str,
+    syntax: Syntax,
+    macros: MacroTable,
+) -> Rendered:
+    if syntax == "jinja":
+        return render_jinja(source, context=context, data=data, place=place, macros=macros)
     nodes = _compiled(source, macros)
-    if nodes is None:
-        return Rendered(text=source)
-    return Run(source, context, data, place or source).rendered(nodes)
+    return Rendered(text=source) if nodes is None else Run(source, context, data, place).rendered(nodes)
+
+
+def _restore(store: dict[str, str], before: Mapping[str, str]) -> None:
+    store.clear()
+    store.update(before)
 
 
 def _compiled(source: str, macros: MacroTable) -> Nodes | None:
@@ -85,7 +117,9 @@ class Check:
     """What can be said about a template without rendering it.
 
     ``line`` and ``column`` count from 1 and are 0 when the template is valid. ``unknown`` are the names that nobody
-    knows in this kind of template, each once, in order of appearance.
+    knows in this kind of template; ``reads`` and ``sets`` the variables of the branch (``.name``) and of the book
+    (``$name``); ``macros`` what it calls; each once, in order of appearance, whichever branch it stands in. ``hints``
+    are about what is probably not meant.
     """
 
     valid: bool
@@ -93,6 +127,10 @@ class Check:
     line: int = 0
     column: int = 0
     unknown: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
 
 
 def known_names(kind: TemplateKind) -> tuple[str, ...]:
@@ -103,13 +141,24 @@ def known_names(kind: TemplateKind) -> tuple[str, ...]:
 def check(
     source: str | None, *, kind: TemplateKind, syntax: Syntax = "macros", macros: MacroTable = MACROS
 ) -> Check:
-    """Whether a template compiles, and which of its names nobody knows. Nothing is rendered."""
+    """Whether a template compiles, and what it would read, set and print. Nothing is rendered."""
+    source = source or ""
+    known = frozenset(known_names(kind))
     try:
-        nodes = _compiled(source or "", macros) or ()
+        if syntax == "jinja":
+            names = compiled(source, macros).names
+            nodes = parse_mixed(source, macros)
+            hints: tuple[Hint, ...] = ()
+        else:
+            nodes = _compiled(source, macros) or ()
+            names = survey(nodes).names
+            hints = lint(source, macros, known)
     except Mistake as problem:
         return Check(valid=False, message=str(problem), line=problem.line, column=problem.column)
-    except TemplateError as problem:
-        return Check(valid=False, message=str(problem), line=1, column=1)
-    found: Survey = survey(nodes)
-    known = frozenset(known_names(kind))
-    return Check(valid=True, unknown=tuple(name for name in found.names if name not in known))
+    found = survey(nodes)
+    unknown = tuple(
+        name for name in names if name not in known and not (syntax == "jinja" and macros.find(name))
+    )
+    return Check(
+        valid=True, unknown=unknown, reads=found.reads, sets=found.sets, macros=found.macros, hints=hints
+    )

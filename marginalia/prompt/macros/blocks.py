@@ -83,7 +83,9 @@ class Blocks:
         while (opener := self._frames[found].opener) is not None and opener.key != key:
             if opener.strict:
                 ours, theirs = self._shown(tag), self._shown(opener.tag)
-                raise mistake(self._source, tag.start, f"{ours} closes nothing here: {theirs} must be closed first.")
+                raise mistake(
+                    self._source, tag.start, f"{ours} closes nothing here: {theirs} must be closed first."
+                )
             found -= 1
         items = self._merged(found)
         if opener is not None:
@@ -100,7 +102,9 @@ class Blocks:
             if frame.opener and frame.opener.strict:
                 tag, name = frame.opener.tag, frame.opener.key
                 raise mistake(
-                    self._source, tag.start, f"{self._shown(tag)} is never closed. Add {{{{/{name}}}}} after its text."
+                    self._source,
+                    tag.start,
+                    f"{self._shown(tag)} is never closed. Add {{{{/{name}}}}} after its text.",
                 )
         return self.settled(self._merged(0))
 

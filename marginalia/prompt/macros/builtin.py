@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 from marginalia.prompt.context import Facts
 from marginalia.prompt.macros import chance, moments, variables
@@ -16,23 +16,15 @@ from marginalia.prompt.macros.table import Invocation, Macro, MacroFunction, Mac
 _MOST_REPEATED = 1000
 _SEPARATORS = re.compile(r"[,\n]")
 
-_EMPTY = """
-    persona personality charPersonality charDescription charScenario charPrompt charInstruction charDepthPrompt
-    charCreatorNotes creatorNotes charVersion version char_version mesExamples mesExamplesRaw charFirstMessage greeting
-    original firstIncludedMessageId firstDisplayedMessageId lastSwipeId currentSwipeId allChatRange systemPrompt
-    defaultSystemPrompt authorsNote charAuthorsNote defaultAuthorsNote chatSeparator chatStart exampleSeparator
-    reasoningPrefix reasoningSuffix reasoningSeparator charPrefix charNegativePrefix outlet banned charJailbreak
-    defaultExpression lastExpression availableExpressions lastChatMessage
-    instructStoryStringPrefix instructStoryStringSuffix instructUserPrefix instructInput instructUserSuffix
-    instructAssistantPrefix instructOutput instructAssistantSuffix instructSeparator instructSystemPrefix
-    instructSystemSuffix instructFirstAssistantPrefix instructFirstOutputPrefix instructLastAssistantPrefix
-    instructLastOutputPrefix instructFirstUserPrefix instructFirstInput instructLastUserPrefix instructLastInput
-    instructStop instructUserFiller instructSystemInstructionPrefix instructSystem instructSystemPrompt
-"""
+WITHOUT_MEANING = frozenset(
+    ["persona", "personality", "charPersonality", "charDescription", "charScenario", "charPrompt", "charInstruction", "charDepthPrompt", "charCreatorNotes", "creatorNotes", "charVersion", "version", "char_version", "mesExamples", "mesExamplesRaw", "charFirstMessage", "greeting", "original", "firstIncludedMessageId", "firstDisplayedMessageId", "lastSwipeId", "currentSwipeId", "allChatRange", "systemPrompt", "defaultSystemPrompt", "authorsNote", "charAuthorsNote", "defaultAuthorsNote", "chatSeparator", "chatStart", "exampleSeparator", "reasoningPrefix", "reasoningSuffix", "reasoningSeparator", "charPrefix", "charNegativePrefix", "outlet", "banned", "charJailbreak", "defaultExpression", "lastExpression", "availableExpressions", "lastChatMessage", "instructStoryStringPrefix", "instructStoryStringSuffix", "instructUserPrefix", "instructInput", "instructUserSuffix", "instructAssistantPrefix", "instructOutput", "instructAssistantSuffix", "instructSeparator", "instructSystemPrefix", "instructSystemSuffix", "instructFirstAssistantPrefix", "instructFirstOutputPrefix", "instructLastAssistantPrefix", "instructLastOutputPrefix", "instructFirstUserPrefix", "instructFirstInput", "instructLastUserPrefix", "instructLastInput", "instructStop", "instructUserFiller", "instructSystemInstructionPrefix", "instructSystem", "instructSystemPrompt"]
+)
+"""Macros of chat applications that print nothing in a book."""
 
 
-def _people(text: str | None) -> list[str]:
-    return [name for part in _SEPARATORS.split(text or "") if (name := part.strip())]
+@lru_cache(maxsize=64)
+def _people(text: str | None) -> tuple[str, ...]:
+    return tuple(name for part in _SEPARATORS.split(text or "") if (name := part.strip()))
 
 
 def _group(facts: Facts) -> str:
@@ -142,7 +134,9 @@ def _variable_macros(infix: str, *, shared: bool) -> Iterator[Macro]:
     """Macros for the variables of the branch, or with ``global`` in their names for those of the book."""
     name = "globalvar" if shared else "var"
     yield Macro(name=f"set{name}", function=partial(_set, shared=shared), minimum=2, maximum=2)
-    yield Macro(name=f"add{name}", function=partial(_add, shared=shared), minimum=2, maximum=2, forgiving=True)
+    yield Macro(
+        name=f"add{name}", function=partial(_add, shared=shared), minimum=2, maximum=2, forgiving=True
+    )
     single: dict[str, MacroFunction] = {
         f"get{name}": partial(_get, shared=shared),
         f"inc{name}": partial(_count, 1, shared=shared),
@@ -164,7 +158,7 @@ def _all() -> Iterator[Macro]:
     for names, read in _reads():
         for name in names.split():
             yield Macro(name=name, function=partial(_fact, read))
-    for name in _EMPTY.split():
+    for name in sorted(WITHOUT_MEANING):
         yield Macro(name=name, function=lambda _: "", maximum=1)
     yield Macro(name="hasExtension", function=lambda _: "false", maximum=1)
     yield Macro(name="time", function=_time, maximum=1)
@@ -173,11 +167,17 @@ def _all() -> Iterator[Macro]:
     yield from _variable_macros("", shared=False)
     yield from _variable_macros("global", shared=True)
     yield Macro(
-        name="random", function=lambda call: chance.drawn(call.arguments, call.context.random), minimum=1, choices=True
+        name="random",
+        function=lambda call: chance.drawn(call.arguments, call.context.random),
+        minimum=1,
+        choices=True,
     )
     yield Macro(name="pick", function=_pick, minimum=1, choices=True)
     yield Macro(
-        name="roll", function=lambda call: chance.rolled(call.argument(0), call.context.random), minimum=1, maximum=1
+        name="roll",
+        function=lambda call: chance.rolled(call.argument(0), call.context.random),
+        minimum=1,
+        maximum=1,
     )
     yield Macro(name="newline", function=partial(_repeated, "\n"), maximum=1)
     yield Macro(name="space", function=partial(_repeated, " "), maximum=1)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from random import Random
 
 _DICE = re.compile(r"([0-9]{0,5})d([0-9]{1,7})(?:([+-])([0-9]{1,9}))?|([0-9]{1,7})", re.IGNORECASE)
+_LONGEST = 64
 _MOST_DICE = 1000
 _MOST_SIDES = 1_000_000
 
@@ -17,7 +18,7 @@ def rolled(notation: str, random: Random) -> str:
 
     1 to 1,000 dice with 1 to 1,000,000 sides (specification: semantics B1 28).
     """
-    match = _DICE.fullmatch("".join(notation.split()))
+    match = _DICE.fullmatch("".join(notation.split())) if len(notation) <= _LONGEST else None
     if not match:
         return ""
     count = int(match[1]) if match[1] else 1

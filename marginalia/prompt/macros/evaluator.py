@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from marginalia.errors import TemplateError
 from marginalia.prompt.context import Rendered, TemplateContext
@@ -23,7 +23,7 @@ from marginalia.values import NOTHING
 MAX_STEPS = 200_000
 """How many nodes one render may evaluate."""
 
-MAX_OUTPUT = 2_000_000
+MAX_OUTPUT = 4_000_000
 """How many characters one render may write, arguments included."""
 
 UNKNOWN = "Error"
@@ -71,11 +71,15 @@ class Run:
         """Write *nodes* to the output."""
         self.steps += len(nodes)
         if self.steps > MAX_STEPS:
-            raise TemplateError(f"The template was stopped after {MAX_STEPS:,} steps. Make its lists or blocks shorter.")
+            raise TemplateError(
+                f"The template was stopped after {MAX_STEPS:,} steps. Make its lists or blocks shorter."
+            )
         for node in nodes:
             _WRITERS[node.__class__](self, node)
         if self.output.length + self.produced > MAX_OUTPUT:
-            raise TemplateError(f"The template was stopped after {MAX_OUTPUT:,} characters. Let it print less.")
+            raise TemplateError(
+                f"The template was stopped after {MAX_OUTPUT:,} characters. Let it print less."
+            )
 
     def text(self, nodes: Nodes) -> str:
         """*nodes* as text of their own, for an argument."""
@@ -97,15 +101,20 @@ class Run:
 
     def call(self, call: Call) -> str:
         """What a macro prints."""
-        arguments = [self.text(each) for each in call.arguments[: -1 if call.block else None]]
         if call.block:
-            content = self.captured(call.arguments[-1])
-            arguments.append((content if call.keep else content.tidied()).trimmed().text)
+            return self.finish(call, lambda: self.captured(call.arguments[-1]))
+        return self._invoke(call, [self.text(each) for each in call.arguments])
+
+    def finish(self, call: Call, content: Callable[[], Output]) -> str:
+        """What a macro prints whose block holds *content*."""
+        arguments = [self.text(each) for each in call.arguments[:-1]]
+        inside = content()
+        arguments.append((inside if call.keep else inside.tidied()).trimmed().text)
+        return self._invoke(call, arguments)
+
+    def _invoke(self, call: Call, arguments: list[str]) -> str:
         invocation = Invocation(self.context, tuple(arguments), self.place, call.site)
-        if not call.macro.foreign:
-            text = call.macro.function(invocation)
-        else:
-            text = self._foreign(call, invocation)
+        text = self._foreign(call, invocation) if call.macro.foreign else call.macro.function(invocation)
         self.produced += len(text)
         return text
 
@@ -114,7 +123,9 @@ class Run:
             return str(call.macro.function(invocation))
         except TemplateError:
             raise
-        except Exception as error:  # the border to an extension: its failure is the template's, not the program's
+        except (
+            Exception
+        ) as error:  # the border to an extension: its failure is the template's, not the program's
             line, column = position(self.source, call.start)
             raise TemplateError(
                 f"Line {line}, column {column}: the macro {call.macro.name!r} of an extension failed: {error}"
@@ -210,30 +221,32 @@ def _if(run: Run, node: If) -> None:
 
 
 def _section(run: Run, node: Section) -> None:
-    value, origin = run.value(node.subject)
-    many = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
-    if isinstance(value, Missing) or not is_present(value) or (node.each and not many):
+    scopes = scopes_of(run, node)
+    if not scopes:
         run.write(node.otherwise)
-    elif isinstance(value, Mapping):
-        scopes = _entries(value) if node.each else [Scope(value)]
-        _repeat(run, node.body, scopes)
-    elif many:
-        _repeat(run, node.body, _items(cast("Sequence[Value]", value)))
-    else:
-        _repeat(run, node.body, [Scope(value, origin)])
-
-
-def _repeat(run: Run, body: Nodes, scopes: Sequence[Scope]) -> None:
     for scope in scopes:
         run.scopes.append(scope)
-        run.write(body)
+        run.write(node.body)
         run.scopes.pop()
+
+
+def scopes_of(run: Run, node: Section) -> list[Scope]:
+    """What the body of a section is written for: once, once for each item, or not at all."""
+    value, origin = run.value(node.subject)
+    if isinstance(value, Missing) or not is_present(value):
+        return []
+    if isinstance(value, Mapping):
+        return _entries(value) if node.each else [Scope(value)]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _items(value)
+    return [] if node.each else [Scope(value, origin)]
 
 
 def _items(values: Sequence[Value]) -> list[Scope]:
     last = len(values) - 1
     return [
-        Scope(value, None, {"@index": at, "@first": at == 0, "@last": at == last}) for at, value in enumerate(values)
+        Scope(value, None, {"@index": at, "@first": at == 0, "@last": at == last})
+        for at, value in enumerate(values)
     ]
 
 

@@ -6,10 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 _LONG = {
     "LTS": "h:mm:ss A",
     "LT": "h:mm A",
@@ -23,6 +21,7 @@ _LONG = {
     "l": "M/D/YYYY",
 }
 _EXPAND = re.compile(r"\[[^\]]*\]|LTS|LT|LL?L?L?|ll?l?l?")
+_LONGEST_PATTERN = 1000
 _TOKEN = re.compile(
     r"\[([^\]]*)\]|Mo|MM?M?M?|Qo|Q|DDDo|Do|DD?D?D?|do|dd?d?d?|wo|ww?|Wo|WW?|YYYYYY|YYYY|YY|Y|gggg|gg|GGGG|GG"
     r"|E|e|A|a|HH?|hh?|kk?|mm?|ss?|S{1,9}|ZZ?|zz?|X|x"
@@ -30,7 +29,12 @@ _TOKEN = re.compile(
 
 
 def formatted(when: datetime, pattern: str) -> str:
-    """*when*, an aware time, written as *pattern* says; what stands in brackets is literal."""
+    """*when*, an aware time, written as *pattern* says; what stands in brackets is literal.
+
+    A pattern of more than 1,000 characters is no pattern and comes back as it is.
+    """
+    if len(pattern) > _LONGEST_PATTERN:
+        return pattern
     expanded = _EXPAND.sub(lambda match: _LONG.get(match[0], match[0]), pattern)
     return _TOKEN.sub(lambda match: match[1] if match[1] is not None else _token(match[0], when), expanded)
 

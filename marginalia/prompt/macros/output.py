@@ -8,8 +8,7 @@ from itertools import accumulate
 
 from marginalia.prompt.context import Span
 
-_BREAKS_BEFORE = re.compile(r"(?:\r?\n)+\Z")
-_INDENT = re.compile(r"[ \t]*")
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 class Output:
@@ -109,24 +108,13 @@ def _without(text: str, cuts: list[tuple[int, int]]) -> str:
 
 def _indentation(text: str) -> list[tuple[int, int]]:
     """The ranges that a dedent takes out; lines that are indented less lose what they have."""
-    lines = text.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    width = _leading(first)
-    if width == 0:
+    first = len(text) - len(text.lstrip())
+    line = text.rfind("\n", 0, first) + 1
+    match = _INDENT.match(text, line)
+    if not match:
         return []
-    cuts: list[tuple[int, int]] = []
-    at = 0
-    for line in lines:
-        size = min(width, _leading(line))
-        if size:
-            cuts.append((at, at + size))
-        at += len(line) + 1
-    return cuts
-
-
-def _leading(line: str) -> int:
-    match = _INDENT.match(line)
-    return match.end() if match else 0
+    width = match.end() - line
+    return [(found.start(), min(found.end(), found.start() + width)) for found in _INDENT.finditer(text)]
 
 
 def _breaks(text: str, at: int, floor: int) -> tuple[int, int]:

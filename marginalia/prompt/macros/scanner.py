@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from marginalia.prompt.macros.problems import MAX_DEPTH, mistake
+from marginalia.prompt.macros.tree import Native
 
 _TOKEN = re.compile(
     r"""
@@ -50,7 +51,7 @@ class Marker:
     start: int
 
 
-Piece: TypeAlias = "str | Tag | Marker"
+Piece: TypeAlias = "str | Tag | Marker | Native"
 
 
 def is_plain(source: str) -> bool:
@@ -58,18 +59,30 @@ def is_plain(source: str) -> bool:
     return _SPECIAL.search(source) is None
 
 
-def scan(source: str) -> list[Piece]:
+def scan(source: str, lonely: list[int] | None = None) -> list[Piece]:
     """The texts, tags and markers of *source*, in order; adjoining texts are one.
+
+    Where braces without a partner stand is added to *lonely*.
 
     Raises:
         Mistake: tags stand inside each other more than 60 deep.
     """
-    return _Scanner(source).run()
+    return _Scanner(source, lonely).run()
+
+
+def scan_tag(source: str, start: int) -> tuple[Tag | None, int]:
+    """The tag that begins at *start*, and where it ends; None for a block of comment.
+
+    Raises:
+        Mistake: the tag is not closed.
+    """
+    return _Scanner(source).one(start)
 
 
 class _Scanner:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, lonely: list[int] | None = None) -> None:
         self.source = source
+        self.lonely = lonely
         self.pieces: list[Piece] = []
         self.open: list[tuple[Tag, list[Piece]]] = []
         self.without_end: set[str] = set()
@@ -82,6 +95,17 @@ class _Scanner:
             at = self._token(str(match.lastgroup), match.group(), match.start(), match.end())
         self._text(source[at:])
         return self._rest()
+
+    def one(self, start: int) -> tuple[Tag | None, int]:
+        at = start
+        while match := _TOKEN.search(self.source, at):
+            if match.start() > at:
+                self._text(self.source[at : match.start()])
+            at = self._token(str(match.lastgroup), match.group(), match.start(), match.end())
+            if not self.open:
+                piece = self.pieces[0] if self.pieces else None
+                return (piece if isinstance(piece, Tag) else None), at
+        raise mistake(self.source, start, "This tag is never closed. Add }} at its end.")
 
     def _token(self, kind: str, text: str, start: int, end: int) -> int:
         match kind:
@@ -134,12 +158,16 @@ class _Scanner:
     def _close(self, end: int) -> None:
         if not self.open:
             self._text("}}")
+            if self.lonely is not None:
+                self.lonely.append(end - 2)
             return
         tag, outer = self.open.pop()
         tag.pieces, tag.end = self.pieces, end
         tag.height = 1 + max((piece.height for piece in tag.pieces if isinstance(piece, Tag)), default=0)
         if tag.height > MAX_DEPTH:
-            raise mistake(self.source, tag.start, f"Tags stand inside each other more than {MAX_DEPTH} deep here.")
+            raise mistake(
+                self.source, tag.start, f"Tags stand inside each other more than {MAX_DEPTH} deep here."
+            )
         self.pieces = outer
         outer.append(tag)
 
@@ -147,6 +175,8 @@ class _Scanner:
         """Openers without a partner become text again; from the outside in, so that this stays linear."""
         if not self.open:
             return self.pieces
+        if self.lonely is not None:
+            self.lonely.extend(tag.start for tag, _ in self.open if not tag.kept)
         levels = [*(pieces for _, pieces in self.open), self.pieces]
         self.pieces = []
         for level in levels:

@@ -33,7 +33,9 @@ def evaluate(shorthand: Shorthand, context: TemplateContext, text: Callable[[Nod
             return variables.count(store, name, -1)
         case "=" | "+=" | "-=":
             value = text(shorthand.value)
-            change = {"=": variables.put, "+=": variables.increase, "-=": variables.decrease}[shorthand.operator]
+            change = {"=": variables.put, "+=": variables.increase, "-=": variables.decrease}[
+                shorthand.operator
+            ]
             change(store, name, value)
             return ""
         case "||" | "??" | "||=" | "??=":

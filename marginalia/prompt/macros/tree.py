@@ -21,6 +21,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Native:
+    """A stretch of another language (Jinja), handed on as it is; only the Jinja back end meets it."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trim:
     """Takes the line breaks around its place out of the finished text."""
 
@@ -89,7 +97,7 @@ class Section:
     each: bool
 
 
-Node: TypeAlias = Text | Trim | Path | Call | Shorthand | If | Section
+Node: TypeAlias = Text | Native | Trim | Path | Call | Shorthand | If | Section
 Nodes: TypeAlias = tuple[Node, ...]
 
 
@@ -101,7 +109,10 @@ def inner(node: Node) -> tuple[Nodes, ...]:
         case Shorthand():
             return (node.value,)
         case If():
-            return (*(nodes for test, body in node.branches for nodes in (subject(test), body)), node.otherwise)
+            return (
+                *(nodes for test, body in node.branches for nodes in (subject(test), body)),
+                node.otherwise,
+            )
         case Section():
             return ((node.subject,), node.body, node.otherwise)
         case _:
