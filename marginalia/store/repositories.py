@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Unpack
 
-from marginalia.errors import InvalidInput
+from marginalia.errors import Busy, InvalidInput
 from marginalia.store.repository import Repository, optional_id
+from marginalia.store.rows import pages_of
 from marginalia.store.session import Change
 from marginalia.store.tables import BOOKS, LOREBOOKS, PROTOCOLS, PROVIDERS
 from marginalia.values import (
@@ -99,6 +100,12 @@ class Books(Repository[Book]):
             PROTOCOLS.mine(session, record.protocol_id, user)
         if record.lorebook_id is not None and record.lorebook_id != old.lorebook_id:
             LOREBOOKS.mine(session, record.lorebook_id, user)
+
+    def _let_go(self, session: Session, record: Book) -> None:
+        if pages_of(session, record.id).drafts:
+            raise Busy(
+                "This book is being written just now. Wait until it is done, or stop the generation first."
+            )
 
     def _announce(self, transaction: Transaction, record: Book) -> None:
         transaction.notify(self._desk.user, Change(kind="book", book_id=record.id))

@@ -59,7 +59,7 @@ class Repository(Generic[R]):
         number, now = id_of(record), self._desk.clock()
 
         def work(transaction: Transaction) -> None:
-            self._table.mine(transaction, number, self._desk.user)
+            self._let_go(transaction, self._table.mine(transaction, number, self._desk.user))
             self._announce(transaction, self._table.mark(transaction, number, now))
 
         self._desk.database.write(work)
@@ -105,6 +105,9 @@ class Repository(Generic[R]):
 
     def _check(self, session: Session, record: R, known: R | None) -> None:
         """Refuse what refers to nothing; for kinds that refer to something."""
+
+    def _let_go(self, session: Session, record: R) -> None:
+        """Refuse to delete what is in use; for kinds that can be."""
 
     def _announce(self, transaction: Transaction, _record: R) -> None:
         transaction.notify(self._desk.user, Change(kind=self._table.name))

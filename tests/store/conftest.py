@@ -1,33 +1,15 @@
-"""A store in memory, one in a file, and the requests that a run would make."""
+"""A store in memory, and one in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from marginalia.pipeline.ports import Opening
-from marginalia.prompt.receipt import Receipt
 from marginalia.store import Store
-from marginalia.testing import WordTokenizer
-from marginalia.values import Book, Message, NewPart, PartId, Request, Turn
-
-START = datetime(2027, 1, 1, 10, 0, tzinfo=UTC)
-OpenStore = Callable[[Path | str], Store]
-
-
-def open_store(path: Path | str) -> Store:
-    ticks, ids = count(1), count(1)
-    return Store.open(
-        path,
-        user="mara",
-        clock=lambda: START + timedelta(seconds=next(ticks)),
-        tokenizer=WordTokenizer(),
-        new_uid=lambda: f"uid-{next(ids)}",
-    )
+from marginalia.values import Book
+from tests.store.helpers import open_store
 
 
 @pytest.fixture
@@ -52,29 +34,3 @@ def filed(file: Path) -> Iterator[Store]:
 @pytest.fixture
 def book(store: Store) -> Book:
     return store.books.create(name="Salt Road")
-
-
-def opening(
-    book: Book, request: Request | None = None, parent: PartId | None = None, **fields: object
-) -> Opening:
-    given: dict[str, object] = {
-        "turn": Turn(instructions="Go on."),
-        "model": "stub-1",
-        "protocol": "Plain",
-        "variables": {"step": "3"},
-        "shared_variables": {"laps": "5"},
-        "background_lore": "The ford is deep.",
-        "attributes": {},
-        "request_time": START,
-        "receipt": receipt("Write well.", "Go on."),
-    }
-    return Opening(book=book.id, request=request or NewPart(), parent=parent, **(given | fields))  # type: ignore[arg-type]
-
-
-def receipt(*contents: str, request: str = "new") -> Receipt:
-    return Receipt(
-        run_id="run-1",
-        request=request,
-        created=START,
-        messages=tuple(Message(role="user", content=content) for content in contents),
-    )

@@ -1,0 +1,160 @@
+"""Lorebooks and their entries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from marginalia.errors import InvalidInput, NotFound
+from marginalia.lore.book import (
+    Entry,
+    EntryBudget,
+    Insertion,
+    LoreSettings,
+    Match,
+    Pattern,
+    RegexFilter,
+    Scope,
+    TextFilter,
+    When,
+    Where,
+)
+from marginalia.store import Change, Store
+from marginalia.values import EntryId
+from tests.store.helpers import START
+
+
+def test_entries_come_back_with_every_field(store: Store) -> None:
+    world = store.lorebooks.create(
+        name="World", tags=["winter"], settings=LoreSettings(scan_parts=3, recursive=True), raw={"x": [1]}
+    )
+    full = store.lorebooks.add_entry(
+        world,
+        name="Varro",
+        payload="Varro is a ferryman.",
+        enabled=False,
+        ordinal=7,
+        filter=RegexFilter(r"\bvarro\b"),
+        insertion=Insertion.DEPTH,
+        tags=[" a ", "a", ""],
+        negative_tags=["b"],
+        note="why",
+        match=Match(any=(Pattern(text="v*", kind="wildcard", case=True),)),
+        scope=Scope(parts=4, recursive=True),
+        when=When(chance=40.0, groups=("g",)),
+        where=Where(depth=2, role="user", slot="s"),
+        budget=EntryBudget(priority=3, reserve=20),
+        syntax="jinja",
+        raw={"uid": 0},
+    )
+    plain = store.lorebooks.add_entry(world, name="Ash", filter=TextFilter("ash"))
+    store._desk.database._memory._values.clear()
+    assert store.lorebooks.get(world) == world
+    assert store.lorebooks.entries(world) == (full, plain)
+    assert full.tags == ("a",)
+    assert full.created is not None
+
+
+def test_a_filled_lorebook_is_the_same_object_until_something_in_it_changes(store: Store) -> None:
+    world, other = store.lorebooks.create(name="World"), store.lorebooks.create(name="Other")
+    entry = store.lorebooks.add_entry(world, name="Varro")
+    filled = store.library.filled_lorebook(world.id)
+    store.lorebooks.add_entry(other, name="x")
+    store.books.create(name="B", lorebook=world)
+    assert store.library.filled_lorebook(world.id) is filled
+    saved = store.lorebooks.save_entry(replace(entry, payload="new"))
+    changed = store.library.filled_lorebook(world.id)
+    assert changed is not None
+    assert changed.entries == (saved,)
+    store.lorebooks.save(replace(world, enabled=False))
+    again = store.lorebooks.filled(world)
+    assert again is not changed
+    assert not again.lorebook.enabled
+
+
+def test_a_deleted_lorebook_is_no_longer_filled(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    store.lorebooks.add_entry(world, name="Varro")
+    assert store.library.filled_lorebook(world.id) is not None
+    store.lorebooks.delete(world)
+    assert store.library.filled_lorebook(world.id) is None
+    with pytest.raises(NotFound):
+        store.lorebooks.filled(world)
+    store.lorebooks.restore(world)
+    assert [each.name for each in store.lorebooks.entries(world)] == ["Varro"]
+
+
+def test_a_deleted_entry_waits_in_the_trash(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    first, second = (store.lorebooks.add_entry(world, name=name) for name in ("a", "b"))
+    store.lorebooks.delete_entry(first)
+    assert store.lorebooks.entries(world) == (second,)
+    assert store.lorebooks.deleted_entries(world) == (first,)
+    with pytest.raises(NotFound):
+        store.lorebooks.save_entry(first)
+    assert store.lorebooks.restore_entry(first.id) == first
+    assert store.lorebooks.entries(world) == (first, second)
+
+
+def test_entries_are_ordered_by_creation_then_id(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    names = [store.lorebooks.add_entry(world, name=name, created=START).name for name in "ba"]
+    store.lorebooks.add_entry(world, name="first", created=START.replace(year=2020))
+    assert [each.name for each in store.lorebooks.entries(world)] == ["first", *names]
+
+
+def test_an_entry_moves_to_another_lorebook(store: Store) -> None:
+    world, other = store.lorebooks.create(name="World"), store.lorebooks.create(name="Other")
+    entry = store.lorebooks.add_entry(world, name="Varro")
+    store.library.filled_lorebook(world.id)
+    moved = store.lorebooks.save_entry(replace(entry, lorebook_id=other.id))
+    assert store.lorebooks.entries(world) == ()
+    assert store.lorebooks.entries(other) == (moved,)
+
+
+def test_subbooks_are_kept_and_may_form_a_circle(store: Store) -> None:
+    sea = store.lorebooks.create(name="Sea")
+    island = store.lorebooks.create(name="Island", subbooks=[sea])
+    sea = store.lorebooks.save(replace(sea, subbooks=(island.id,)))
+    assert (sea.subbooks, island.subbooks) == ((island.id,), (sea.id,))
+    with pytest.raises(NotFound):
+        store.lorebooks.save(replace(sea, subbooks=(island.id, 99)))  # type: ignore[arg-type]
+
+
+def test_a_lorebook_that_refers_to_a_deleted_one_can_still_be_saved(store: Store) -> None:
+    sea = store.lorebooks.create(name="Sea")
+    island = store.lorebooks.create(name="Island", subbooks=[sea])
+    store.lorebooks.delete(sea)
+    assert store.lorebooks.save(replace(island, name="Isle")).subbooks == (sea.id,)
+
+
+def test_blank_names_are_refused(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    with pytest.raises(InvalidInput, match="needs a name"):
+        store.lorebooks.add_entry(world, name=" ")
+
+
+def test_another_users_lore_is_not_there(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    entry = store.lorebooks.add_entry(world, name="Varro")
+    other = store.for_user("odo")
+    store.library.filled_lorebook(world.id)
+    assert other.library.filled_lorebook(world.id) is None
+    for attempt in (
+        lambda: other.lorebooks.entries(world),
+        lambda: other.lorebooks.add_entry(world, name="x"),
+        lambda: other.lorebooks.save_entry(entry),
+        lambda: other.lorebooks.delete_entry(entry),
+        lambda: other.lorebooks.save_entry(Entry(id=EntryId(99), name="x")),
+    ):
+        with pytest.raises(NotFound):
+            attempt()
+
+
+def test_a_change_names_its_lorebook(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    told: list[Change] = []
+    store.on_change(told.append)
+    store.lorebooks.add_entry(world, name="Varro")
+    assert told == [Change(kind="lorebook", lorebook_id=world.id)]
