@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
+import param
 
 from marginalia.errors import StoreError
 from marginalia.ui.components import Figures, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.house import studio_of
-from marginalia.ui.theme import PAGE_SX, THEME
+from marginalia.ui.theme import PAGE_SX, TABS_SX, THEME
 from marginalia.ui.views.budget import BudgetView
 from marginalia.ui.views.dialogs import DialogsView
 from marginalia.ui.views.lore import LoreView
@@ -74,6 +75,7 @@ class Session:
         self._keys = Keys(keys=KEYS)
         self._keys.hear(key=self._key, width=self._width)
         self._do = self._commands()
+        self._loaded = False
         self.page = self._build()
         self._wire()
 
@@ -86,6 +88,7 @@ class Session:
             ("Run", RunView(desk)),
             dynamic=True,
             sizing_mode="stretch_both",
+            sx=TABS_SX,
         )
         workspace = pn.Column(
             self._story, self._turn, DialogsView(desk), self._keys, sizing_mode="stretch_both", margin=0
@@ -100,7 +103,7 @@ class Session:
             contextbar=[self._tabs],
             contextbar_open=True,
             contextbar_variant="auto",
-            contextbar_width=340,
+            contextbar_width=360,
             contextbar_resizable=True,
             busy_indicator=None,
             theme_config=THEME,
@@ -108,6 +111,8 @@ class Session:
         )
 
     def _wire(self) -> None:
+        with param.edit_readonly(self.page):
+            self.page.busy = False  # its link to the server's state would cost two messages for every one
         self._tabs.link(self.desk, active="tab", bidirectional=True)
         self.desk.param.watch(self._sides, ["narrow"])
         self.desk.param.watch(self._remember_book, ["book"])
@@ -116,16 +121,20 @@ class Session:
             pn.state.on_session_destroyed(lambda _: self.desk.close())
 
     async def _open(self) -> None:
+        # What is changed before the page has loaded does not get to the browser.
+        self._loaded = True
+        self._sides()
         asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
         await self.desk.attempt(self.desk.open(asked if isinstance(asked, int) else None))
 
-    def _remember_book(self, _: object) -> None:
+    def _remember_book(self, *_: object) -> None:
         if pn.state.location and self.desk.book is not None:
             pn.state.location.update_query(book=self.desk.book.id)
 
-    def _sides(self, _: object) -> None:
+    def _sides(self, *_: object) -> None:
         wide = not self.desk.narrow
-        self.page.param.update(sidebar_open=wide, contextbar_open=wide)
+        if self._loaded:
+            self.page.param.update(sidebar_open=wide, contextbar_open=wide)
 
     def _width(self, said: Said) -> None:
         self.desk.narrow = bool(said.get("narrow"))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import atexit
+import asyncio
+import logging
 from threading import Lock
 from typing import TYPE_CHECKING
+
+import panel as pn
+from bokeh.application.handlers.handler import Handler
 
 from marginalia.studio import Studio
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bokeh.application.application import ServerContext
+    from bokeh.document import Document
+
 _LOCAL = "local"
+_log = logging.getLogger(__name__)
 
 
 class House:
@@ -29,18 +37,60 @@ class House:
             studio = self._studios.get(name)
             if studio is None:
                 studio = self._studios[name] = Studio(self._path, user=name)
+                _end_with_the_server(self)
             return studio
 
-    def close(self) -> None:
-        """End all studios, with what they run."""
+    async def aclose(self) -> None:
+        """End all studios; what they write at this moment is stopped, and what had come of it is kept."""
         with self._lock:
             studios, self._studios = tuple(self._studios.values()), {}
         for studio in studios:
-            studio.close()
+            await studio.aclose()
+
+
+class _Farewell(Handler):
+    """Closes a house when the server ends: its loop has stopped by then, and is run once more for that.
+
+    Threads of the store and of anyio would keep the process alive otherwise.
+    """
+
+    def __init__(self, house: House, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._house = house
+        self._loop = loop
+
+    def modify_document(self, doc: Document) -> None:
+        """Add nothing to a page."""
+
+    def on_server_unloaded(self, server_context: ServerContext) -> None:
+        """Close the house."""
+        del server_context
+        if not self._loop.is_closed() and not self._loop.is_running():
+            self._loop.run_until_complete(self._close())
+
+    async def _close(self) -> None:
+        try:
+            await self._house.aclose()
+        except Exception:  # a server that ends does so whatever happens
+            _log.exception("A studio could not be closed.")
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)
+
+
+def _end_with_the_server(house: House) -> None:
+    document = pn.state.curdoc
+    session = document.session_context if document is not None else None
+    if session is None:
+        return
+    application = session.server_context.application_context.application
+    if not any(isinstance(handler, _Farewell) for handler in application.handlers):
+        application.add(_Farewell(house, asyncio.get_running_loop()))
 
 
 _house = House()
-atexit.register(_house.close)
 
 
 def studio_of(user: str | None = None) -> Studio:

@@ -62,7 +62,7 @@ class BudgetView(Viewer):
         )
         return plot
 
-    def _update(self, _: object = None) -> None:
+    def _update(self, *_: object) -> None:
         budget: Budget | None = self._desk.budget
         if budget is None:
             self._figures.param.update(

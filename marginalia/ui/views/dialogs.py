@@ -34,7 +34,7 @@ class DialogsView(Viewer):
     def __panel__(self) -> Dialogs:
         return self._dialogs
 
-    async def _open(self, _: object) -> None:
+    async def _open(self, *_: object) -> None:
         wish: Wish | None = self._desk.wished
         if wish is None:
             return

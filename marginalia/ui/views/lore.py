@@ -49,7 +49,7 @@ class LoreView(Viewer):
         self._told.clear()
         self._update()
 
-    def _update(self, _: object = None) -> None:
+    def _update(self, *_: object) -> None:
         prompt: Prompt | None = self._desk.prompt
         if self._desk.tab != LORE_TAB or prompt is None:
             return

@@ -34,7 +34,7 @@ class MastheadView(Viewer):
     def __panel__(self) -> Masthead:
         return self._bar
 
-    def _update(self, _: object = None) -> None:
+    def _update(self, *_: object) -> None:
         library: Library | None = self._desk.library
         book = self._desk.book
         if library is None:

@@ -35,7 +35,7 @@ class OutlineView(Viewer):
         if shape is not None:
             self._list.tell("outline", first=True, total=len(shape.branch))
 
-    def _reshape(self, _: object) -> None:
+    def _reshape(self, *_: object) -> None:
         shape: Shape | None = self._desk.shape
         self._list.tell("outline", total=len(shape.branch) if shape is not None else 0)
 

@@ -35,7 +35,7 @@ class PromptView(Viewer):
         self._told = []
         self._update(first=True)
 
-    def _update(self, _: object = None, *, first: bool = False) -> None:
+    def _update(self, *_: object, first: bool = False) -> None:
         prompt: Prompt | None = self._desk.prompt
         if self._desk.tab != PROMPT_TAB:
             return

@@ -30,7 +30,7 @@ class RunView(Viewer):
     def __panel__(self) -> Figures:
         return self._figures
 
-    def _update(self, _: object = None) -> None:
+    def _update(self, *_: object) -> None:
         if self._desk.tab != RUN_TAB:
             return
         run: Run | None = self._desk.run

@@ -76,7 +76,7 @@ class StoryView(Viewer):
             self._settler = None
             self._write()
 
-    async def _reshape(self, _: object) -> None:
+    async def _reshape(self, *_: object) -> None:
         desk = self._desk
         shape: Shape | None = desk.shape
         if shape is None or desk.book is None:
@@ -106,7 +106,7 @@ class StoryView(Viewer):
         self._start, self._stop = max(0, self._length - _PAGE), self._length
         await self._send(end=True)
 
-    async def _go_to(self, _: object) -> None:
+    async def _go_to(self, *_: object) -> None:
         shape: Shape | None = self._desk.shape
         number = self._desk.show
         if shape is None or not 1 <= number <= len(shape.branch):
@@ -143,7 +143,7 @@ class StoryView(Viewer):
 
     # What is being written.
 
-    def _write(self, _: object = None) -> None:
+    def _write(self, *_: object) -> None:
         run: Run | None = self._desk.run
         if run is None:
             return
@@ -158,7 +158,7 @@ class StoryView(Viewer):
             status=text, age=time.monotonic() - run.started, ticks=ticks,
         )  # fmt: skip
 
-    def _running(self, _: object) -> None:
+    def _running(self, *_: object) -> None:
         if not self._desk.running:
             self._settler = self._live = None
             self._paper.tell("idle")

@@ -47,7 +47,7 @@ class TurnView(Viewer):
         """Put the cursor where the next part is asked for."""
         self._panel.tell("focus")
 
-    async def _carry(self, _: object) -> None:
+    async def _carry(self, *_: object) -> None:
         """The first three fields come from the last part of the branch."""
         desk = self._desk
         shape: Shape | None = desk.shape
@@ -82,7 +82,7 @@ class TurnView(Viewer):
     def _dismiss(self, _: Said) -> None:
         self._desk.dismiss()
 
-    def _running(self, event: param.parameterized.Event) -> None:
+    def _running(self, event: param.parameterized.Event, *_: object) -> None:
         self._panel.running = self._desk.running
         self._status()
         run: Run | None = self._desk.run
@@ -94,7 +94,7 @@ class TurnView(Viewer):
         ):
             self._panel.tell("sent", instructions=run.turn.instructions or "")
 
-    def _status(self, _: object = None) -> None:
+    def _status(self, *_: object) -> None:
         desk = self._desk
         run: Run | None = desk.run
         status: dict[str, Any] = {"text": desk.unsendable}
@@ -106,7 +106,7 @@ class TurnView(Viewer):
         if status != self._panel.status or question != self._panel.question:
             self._panel.param.update(status=status, question=question)
 
-    def _trouble(self, _: object) -> None:
+    def _trouble(self, *_: object) -> None:
         self._panel.trouble = self._desk.trouble.shown()
 
 
