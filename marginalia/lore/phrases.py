@@ -59,5 +59,9 @@ def beyond(label: str, number: int, texts: Sequence[Text], row: Row, settings: L
     if text.kind == "story" and characters and places and not (parts and text.index >= parts):
         back = len(text.reading.text) + text.behind - places[-1][0]
         return f"*{label}* is {back:,} characters back, this entry looks at {characters:,}"
+    if text.caller and row.recursive(settings):
+        limit = row.limit(settings)
+        calls = "one call" if limit == 1 else f"{limit} calls in a row"
+        return f"*{label}* is in the lore of *{text.caller.name}*, but lore calls lore only by {calls}"
     place = f"the lore of *{text.caller.name}*" if text.caller else f"the {text.name}".replace("the part", "part")
     return f"*{label}* is in {place}, this entry looks at {looks_at(row, settings)}"
