@@ -1,7 +1,7 @@
 """Rendering and checking templates: prompts, lore and summaries.
 
-Two syntaxes, stored with each text and never guessed: ``macros`` and ``jinja``. Nothing is escaped, and a value is never
-evaluated as a template.
+Two syntaxes, stored with each text and never guessed: ``macros`` and ``jinja``. Nothing is escaped, and a value is
+never evaluated as a template.
 """
 
 from __future__ import annotations
@@ -70,7 +70,14 @@ def render(
         return Rendered(text="")
     local, shared = dict(context.local), dict(context.shared)
     try:
-        return _rendered(source, context, data, place or source, syntax, macros)
+        if syntax == "jinja":
+            return render_jinja(source, context=context, data=data, place=place or source, macros=macros)
+        nodes = _compiled(source, macros)
+        return (
+            Rendered(text=source)
+            if nodes is None
+            else Run(source, context, data, place or source).rendered(nodes)
+        )
     except TemplateError:
         _restore(context.local, local)
         _restore(context.shared, shared)
@@ -79,20 +86,6 @@ def render(
         raise TemplateError(
             "The template was stopped: its blocks stand inside each other too deep."
         ) from error
-
-
-def _rendered(
-    source: str,
-    context: TemplateContext,
-    data: Mapping[str, Value],
-    place: str,
-    syntax: Syntax,
-    macros: MacroTable,
-) -> Rendered:
-    if syntax == "jinja":
-        return render_jinja(source, context=context, data=data, place=place, macros=macros)
-    nodes = _compiled(source, macros)
-    return Rendered(text=source) if nodes is None else Run(source, context, data, place).rendered(nodes)
 
 
 def _restore(store: dict[str, str], before: Mapping[str, str]) -> None:

@@ -1,8 +1,9 @@
 """Renders Jinja templates in a process of its own, which is killed when it takes too long.
 
-A thread cannot be stopped, and one call into C holds the interpreter for everybody; so a server with several users renders
-other people's Jinja here. The sandbox is the same as without; this is the wall behind it. What goes to the worker is plain
-data, and what comes back is JSON: the answer of a process that may have been taken over is not trusted with more.
+A thread cannot be stopped, and one call into C holds the interpreter for everybody; so a server with several users
+renders other people's Jinja here. The sandbox is the same as without; this is the wall behind it. What goes to the
+worker is plain data, and what comes back is JSON: the answer of a process that may have been taken over is not
+trusted with more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import asdict
 from datetime import datetime
 from random import Random
 from threading import Lock, Timer
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 
 from marginalia.errors import TemplateError
 from marginalia.prompt.context import Facts, Rendered, Span, TemplateContext, Variables
@@ -32,8 +33,8 @@ _LONGEST_ANSWER = 64 * 1024 * 1024
 class JinjaWorker:
     """A process that renders one Jinja template at a time; started when first needed, replaced after it was killed.
 
-    Calls block, so an event loop makes them in a thread. Macros of extensions do not reach the worker. Use it as a context
-    manager, or ``close`` it.
+    Calls block, so an event loop makes them in a thread. Macros of extensions do not reach the worker. Use it as a
+    context manager, or ``close`` it.
     """
 
     def __init__(self, *, seconds: float = 1.0) -> None:
@@ -41,7 +42,7 @@ class JinjaWorker:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> JinjaWorker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,7 +164,18 @@ def _facts_out(facts: Facts) -> dict[str, Any]:
     }
 
 
-_PLAIN = ["book_id", "book_name", "book_description", "pov", "tense", "style", "model", "generation_type", "last_instructions", "summary"]
+_PLAIN = [
+    "book_id",
+    "book_name",
+    "book_description",
+    "pov",
+    "tense",
+    "style",
+    "model",
+    "generation_type",
+    "last_instructions",
+    "summary",
+]
 
 
 def _facts_in(values: Mapping[str, Any]) -> Facts:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-T = TypeVar("T")
-"""What stands between texts: tags, or nodes."""
+from marginalia.prompt.macros.scanner import Piece
 
 _ESCAPED_COMMA = "\\,"
 
 
-def trimmed(pieces: list[str | T]) -> list[str | T]:
+def trimmed(pieces: list[Piece]) -> list[Piece]:
     """*pieces* without blanks at the edges of the written text."""
     result = list(pieces)
     if result and isinstance(result[0], str):
@@ -20,9 +17,9 @@ def trimmed(pieces: list[str | T]) -> list[str | T]:
     return [piece for piece in result if piece != ""]
 
 
-def split(pieces: list[str | T], separator: str, most: int = 0) -> list[list[str | T]]:
+def split(pieces: list[Piece], separator: str, most: int = 0) -> list[list[Piece]]:
     """*pieces* cut at *separator* into at most *most* lists (0: any number), each trimmed."""
-    parts: list[list[str | T]] = [[]]
+    parts: list[list[Piece]] = [[]]
     for piece in pieces:
         if not isinstance(piece, str):
             parts[-1].append(piece)
@@ -34,8 +31,8 @@ def split(pieces: list[str | T], separator: str, most: int = 0) -> list[list[str
     return [trimmed(part) for part in parts]
 
 
-def choices(pieces: list[str | T]) -> list[list[str | T]]:
-    """The choices written in *pieces*: separated by ``::``, or else by commas, where ``\\,`` stands for a comma."""
+def choices(pieces: list[Piece]) -> list[list[Piece]]:
+    """The choices written in *pieces*: separated by ``::``, or else by commas; a backslash keeps a comma as text."""
     parts = split(pieces, "::")
     if len(parts) > 1:
         return parts
@@ -43,11 +40,11 @@ def choices(pieces: list[str | T]) -> list[list[str | T]]:
     return [_with_commas(part) for part in split(hidden, ",")]
 
 
-def _with_commas(pieces: list[str | T]) -> list[str | T]:
+def _with_commas(pieces: list[Piece]) -> list[Piece]:
     return [piece.replace("\x00", ",") if isinstance(piece, str) else piece for piece in pieces]
 
 
-def words(pieces: list[str | T]) -> str | None:
+def words(pieces: list[Piece]) -> str | None:
     """The text of *pieces*, stripped, when there are no tags in it."""
     if not pieces:
         return ""
@@ -55,7 +52,7 @@ def words(pieces: list[str | T]) -> str | None:
     return first.strip() if len(pieces) == 1 and isinstance(first, str) else None
 
 
-def after(pieces: list[str | T], count: int) -> list[str | T]:
+def after(pieces: list[Piece], count: int) -> list[Piece]:
     """*pieces* without the first *count* characters, which stand in its first text."""
     first = pieces[0]
     if not isinstance(first, str):

@@ -1,7 +1,7 @@
 """Pairs opening and closing tags in one list of tags.
 
-SillyTavern's blocks that are not closed are text; those of the template language (``strict`` ones) are a mistake, since
-what they should hold cannot be known.
+SillyTavern's blocks that are not closed are text; those of the template language (``strict`` ones) are a mistake,
+since what they should hold cannot be known.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Frame:
 
 
 class Blocks:
-    """The list of nodes being made, and the blocks that are open in it. Each tag is looked at a fixed number of times."""
+    """The list of nodes being made, and the blocks open in it. Each tag is looked at a fixed number of times."""
 
     def __init__(self, source: str, as_text: Callable[[Tag], Nodes]) -> None:
         self._source = source
@@ -119,7 +119,7 @@ class Blocks:
         return tuple(nodes)
 
     def branches(self, items: list[Item]) -> list[tuple[Else | None, Nodes]]:
-        """The nodes of a block, cut at its ``{{else if}}`` tags and its first ``{{else}}``; what follows that is text."""
+        """The nodes of a block, cut at its ``{{else if}}`` tags and its first ``{{else}}``; a later one is text."""
         cuts: list[tuple[Else | None, list[Item]]] = [(None, [])]
         for item in items:
             last = cuts[-1][0]

@@ -1,5 +1,7 @@
-"""The macros that every template may call. Which they are, and what SillyTavern's own names mean here, is said in
-``research/templates.md`` 1.4 of the project's notes; names that have no meaning in a book print nothing.
+"""The macros that every template may call.
+
+They are SillyTavern's names with a book's meaning: the character of a chat is the POV character, its messages are the parts
+of the story. Names that have no meaning in a book print nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,75 @@ _MOST_REPEATED = 1000
 _SEPARATORS = re.compile(r"[,\n]")
 
 WITHOUT_MEANING = frozenset(
-    ["persona", "personality", "charPersonality", "charDescription", "charScenario", "charPrompt", "charInstruction", "charDepthPrompt", "charCreatorNotes", "creatorNotes", "charVersion", "version", "char_version", "mesExamples", "mesExamplesRaw", "charFirstMessage", "greeting", "original", "firstIncludedMessageId", "firstDisplayedMessageId", "lastSwipeId", "currentSwipeId", "allChatRange", "systemPrompt", "defaultSystemPrompt", "authorsNote", "charAuthorsNote", "defaultAuthorsNote", "chatSeparator", "chatStart", "exampleSeparator", "reasoningPrefix", "reasoningSuffix", "reasoningSeparator", "charPrefix", "charNegativePrefix", "outlet", "banned", "charJailbreak", "defaultExpression", "lastExpression", "availableExpressions", "lastChatMessage", "instructStoryStringPrefix", "instructStoryStringSuffix", "instructUserPrefix", "instructInput", "instructUserSuffix", "instructAssistantPrefix", "instructOutput", "instructAssistantSuffix", "instructSeparator", "instructSystemPrefix", "instructSystemSuffix", "instructFirstAssistantPrefix", "instructFirstOutputPrefix", "instructLastAssistantPrefix", "instructLastOutputPrefix", "instructFirstUserPrefix", "instructFirstInput", "instructLastUserPrefix", "instructLastInput", "instructStop", "instructUserFiller", "instructSystemInstructionPrefix", "instructSystem", "instructSystemPrompt"]
+    [
+        "persona",
+        "personality",
+        "charPersonality",
+        "charDescription",
+        "charScenario",
+        "charPrompt",
+        "charInstruction",
+        "charDepthPrompt",
+        "charCreatorNotes",
+        "creatorNotes",
+        "charVersion",
+        "version",
+        "char_version",
+        "mesExamples",
+        "mesExamplesRaw",
+        "charFirstMessage",
+        "greeting",
+        "original",
+        "firstIncludedMessageId",
+        "firstDisplayedMessageId",
+        "lastSwipeId",
+        "currentSwipeId",
+        "allChatRange",
+        "systemPrompt",
+        "defaultSystemPrompt",
+        "authorsNote",
+        "charAuthorsNote",
+        "defaultAuthorsNote",
+        "chatSeparator",
+        "chatStart",
+        "exampleSeparator",
+        "reasoningPrefix",
+        "reasoningSuffix",
+        "reasoningSeparator",
+        "charPrefix",
+        "charNegativePrefix",
+        "outlet",
+        "banned",
+        "charJailbreak",
+        "defaultExpression",
+        "lastExpression",
+        "availableExpressions",
+        "lastChatMessage",
+        "instructStoryStringPrefix",
+        "instructStoryStringSuffix",
+        "instructUserPrefix",
+        "instructInput",
+        "instructUserSuffix",
+        "instructAssistantPrefix",
+        "instructOutput",
+        "instructAssistantSuffix",
+        "instructSeparator",
+        "instructSystemPrefix",
+        "instructSystemSuffix",
+        "instructFirstAssistantPrefix",
+        "instructFirstOutputPrefix",
+        "instructLastAssistantPrefix",
+        "instructLastOutputPrefix",
+        "instructFirstUserPrefix",
+        "instructFirstInput",
+        "instructLastUserPrefix",
+        "instructLastInput",
+        "instructStop",
+        "instructUserFiller",
+        "instructSystemInstructionPrefix",
+        "instructSystem",
+        "instructSystemPrompt",
+    ]
 )
 """Macros of chat applications that print nothing in a book."""
 

@@ -10,7 +10,7 @@ import re
 
 from marginalia.prompt.macros.parser import Parser
 from marginalia.prompt.macros.problems import mistake
-from marginalia.prompt.macros.scanner import Piece, Tag, scan_tag
+from marginalia.prompt.macros.scanner import Piece, Ready, Tag, scan_tag
 from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.macros.tree import Native, Nodes
 
@@ -85,7 +85,7 @@ class _Mixed:
                 self.pieces.append(tag)
             return end
         end = self._end(sign, start)
-        self.pieces.append(Native(self.source[start:end], start))
+        self.pieces.append(Ready(Native(self.source[start:end], start)))
         return end
 
     def _end(self, sign: str, start: int) -> int:
@@ -105,14 +105,14 @@ class _Mixed:
     def _expression_end(self, start: int, closing: str) -> int:
         source, depth, at = self.source, 0, start + 2
         while match := _INSIDE.search(source, at):
-            token = match.group()
-            if depth == 0 and token == closing:
+            sign = match.group()
+            if depth == 0 and sign == closing:
                 self._check_size(start, match.end())
                 return match.end()
-            if token in {'"', "'"}:
+            if sign in {'"', "'"}:
                 raise mistake(source, match.start(), "This string is never closed.")
-            depth += (token in "([{") - (token in (")", "]", "}", "}}"))
-            at = match.end() - (token == "}}")  # two braces may close two brackets
+            depth += (sign in "([{") - (sign in {")", "]", "}", "}}"})
+            at = match.end() - (sign == "}}")  # two braces may close two brackets
             if depth > _MOST_BRACKETS:
                 raise mistake(
                     source, start, f"Brackets stand inside each other more than {_MOST_BRACKETS} deep."

@@ -1,7 +1,7 @@
 """Walks a template's tree and writes its text.
 
-Left to right; what is inside a tag comes first; of the branches of a condition only the one that is taken is evaluated. A
-value is never looked at as a template. Everything is counted, so that no template can run away.
+Left to right; what is inside a tag comes first; of the branches of a condition only the one that is taken is
+evaluated. A value is never looked at as a template. Everything is counted, so that no template can run away.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNKNOWN = "Error"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The value that a section is about, the name it came from if it is one of the template's data, and the ``@names``."""
+    """The value that a section is about, the name of the data it came from, and the ``@names``."""
 
     value: Value
     origin: str | None = None

@@ -6,7 +6,20 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 _LONG = {
     "LTS": "h:mm:ss A",
@@ -141,7 +154,7 @@ _WRITTEN = re.compile(r"([A-Za-z]{3,9})\s+([0-9]{1,2})(?:st|nd|rd|th)?,?\s+([0-9
 
 
 def moment(text: str, now: datetime) -> datetime | None:
-    """The time that *text* names: ``now``, ISO 8601, a time of today, or a date like ``March 15, 2026``; None otherwise.
+    """The time that *text* names: ``now``, ISO 8601, a time of today or ``March 15, 2026``; None otherwise.
 
     Times without a zone are in the zone of *now*.
     """

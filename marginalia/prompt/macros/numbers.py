@@ -17,8 +17,8 @@ _EXACT = Context(prec=200)
 def number(text: str | None) -> Decimal | None:
     """The number that *text* is, or None.
 
-    More than 30 digits, or an exponent of 60 or more, is text: a short text like ``1e999999999`` must not become a number
-    that takes gigabytes to write down.
+    More than 30 digits, or an exponent of 60 or more, is text: a short text like ``1e999999999`` must not become a
+    number that takes gigabytes to write down.
     """
     if text is None or len(text) > _LONGEST:
         return None

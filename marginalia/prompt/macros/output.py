@@ -56,10 +56,10 @@ class Output:
         kept = _without(text, cuts)
         left = len(kept) - len(kept.lstrip())
         right = len(kept.rstrip())
-        dedented = self._cut(cuts) if cuts else self
+        dedented = self.without(cuts) if cuts else self
         if left == 0 and right == len(kept):
             return dedented
-        return dedented._cut([(0, left), (max(right, left), len(kept))])
+        return dedented.without([(0, left), (max(right, left), len(kept))])
 
     def trimmed(self) -> Output:
         """Without the line breaks around the marked places."""
@@ -73,11 +73,11 @@ class Output:
                 continue
             start, end = _breaks(text, at, floor)
             cuts.append((start, end))
-        result = self._cut(cuts)
+        result = self.without(cuts)
         result.trims = []
         return result
 
-    def _cut(self, cuts: list[tuple[int, int]]) -> Output:
+    def without(self, cuts: list[tuple[int, int]]) -> Output:
         """Without the ranges *cuts*, which are in order and do not overlap."""
         text = self.text
         ends = [end for _, end in cuts]

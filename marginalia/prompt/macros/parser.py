@@ -1,4 +1,4 @@
-"""From tags to a tree: what each tag of a template means. Nothing is evaluated here, and text never fails to compile."""
+"""From tags to a tree: what each tag of a template means. Nothing is evaluated here, and plain text always compiles."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from marginalia.prompt.macros.arguments import after, trimmed, words
 from marginalia.prompt.macros.blocks import Blocks, text
 from marginalia.prompt.macros.paths import path_of
 from marginalia.prompt.macros.problems import MAX_DEPTH, mistake
-from marginalia.prompt.macros.scanner import Marker, Piece, Tag, scan
+from marginalia.prompt.macros.scanner import Marker, Piece, Ready, Tag, scan
 from marginalia.prompt.macros.table import Macro, MacroTable
 from marginalia.prompt.macros.tags import Classifier
 from marginalia.prompt.macros.tree import (
     Call,
-    Native,
     Nodes,
     Operator,
     Shorthand,
@@ -47,6 +46,8 @@ def parse(source: str, macros: MacroTable) -> Nodes:
 
 
 class Parser:
+    """Makes the nodes of one template; ``blocks`` counts its blocks, ``printed`` are the tags that are text."""
+
     def __init__(self, source: str, macros: MacroTable) -> None:
         self.source = source
         self.macros = macros
@@ -55,12 +56,13 @@ class Parser:
         self.printed: list[Tag] = []
 
     def sequence(self, pieces: list[Piece]) -> Nodes:
+        """The nodes of a list of pieces, which closes all its blocks itself."""
         blocks = Blocks(self.source, self.as_text)
         for piece in pieces:
             if isinstance(piece, str):
                 blocks.add(Text(piece))
-            elif isinstance(piece, Native):
-                blocks.add(piece)
+            elif isinstance(piece, Ready):
+                blocks.add(piece.node)
             elif isinstance(piece, Marker):
                 macro = self.macros.find("char" if piece.name == "bot" else piece.name)
                 shown = self.source[piece.start : piece.start + len(piece.name) + 2]
@@ -82,11 +84,13 @@ class Parser:
         return (Text("{{"), *self.sequence(tag.pieces), Text("}}"))
 
     def call(self, macro: Macro, arguments: list[list[Piece]], start: int) -> Call | Trim:
+        """A macro that is printed."""
         if macro.name == "trim" and not arguments:
             return Trim()
         return self.make(macro, arguments, start)
 
     def make(self, macro: Macro, arguments: list[list[Piece]], start: int) -> Call:
+        """A call of *macro*; the calls of a template are numbered in the order they are made."""
         self.sites += 1
         site = self.sites
         return Call(macro, tuple([self.sequence(each) for each in arguments]), site, start)

@@ -1,7 +1,7 @@
 """From a template's text to its tags: pairs the braces, in one pass, and decides nothing else.
 
-Braces without a partner are text, so a scan fails on nothing but nesting without end. A comment, an escape or a marker in
-a *value* never comes here: only the template's own text is scanned.
+Braces without a partner are text, so a scan fails on nothing but nesting without end. A comment, an escape or a
+marker in a *value* never comes here: only the template's own text is scanned.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from marginalia.prompt.macros.problems import MAX_DEPTH, mistake
-from marginalia.prompt.macros.tree import Native
+from marginalia.prompt.macros.tree import Node
 
 _TOKEN = re.compile(
     r"""
@@ -51,7 +51,14 @@ class Marker:
     start: int
 
 
-Piece: TypeAlias = "str | Tag | Marker | Native"
+@dataclass(slots=True, eq=False)
+class Ready:
+    """What is a node already."""
+
+    node: Node
+
+
+Piece: TypeAlias = "str | Tag | Marker | Ready"
 
 
 def is_plain(source: str) -> bool:

@@ -15,9 +15,9 @@ _CHANGING = frozenset({"=", "+=", "-=", "++", "--", "||=", "??="})
 class Survey:
     """Each thing once, in order of appearance, whichever branch it stands in.
 
-    ``names`` are the template's variables that are printed or asked for; ``macros`` the macros it calls; ``reads`` and
-    ``sets`` the variables of the branch (``.name``) and of the book (``$name``); ``literals`` the conditions that are
-    neither a macro nor a variable.
+    ``names`` are the template's variables that are printed or asked for; ``macros`` the macros it calls; ``reads``
+    and ``sets`` the variables of the branch (``.name``) and of the book (``$name``); ``literals`` the conditions
+    that are neither a macro nor a variable.
     """
 
     names: tuple[str, ...] = ()
@@ -29,7 +29,10 @@ class Survey:
 
 def survey(nodes: Nodes) -> Survey:
     """Look at every node, in the order of the source."""
-    names, macros, reads, sets = ({}, {}, {}, {})  # type: tuple[dict[str, None], ...]
+    names: dict[str, None] = {}
+    macros: dict[str, None] = {}
+    reads: dict[str, None] = {}
+    sets: dict[str, None] = {}
     literals: list[Path] = []
     for item in _walk(nodes):
         if isinstance(item, Test):

@@ -14,8 +14,8 @@ from marginalia.prompt.context import TemplateContext
 class Invocation:
     """One call of a macro, as its function sees it.
 
-    ``arguments`` are evaluated texts; missing ones at the end are left out. ``place`` names the template and ``site`` is
-    the number of the call in it, so that a choice can be the same every time.
+    ``arguments`` are evaluated texts; missing ones at the end are left out. ``place`` names the template and
+    ``site`` is the number of the call in it, so that a choice can be the same every time.
     """
 
     context: TemplateContext
@@ -35,10 +35,10 @@ MacroFunction: TypeAlias = Callable[[Invocation], str]
 class Macro:
     """A macro.
 
-    With fewer than ``minimum`` arguments, the tag opens a block whose content is the last one. If nothing closes it, the
-    tag is printed as it stands, or prints nothing when the macro is ``forgiving``. Surplus ``::`` belong to the last of
-    ``maximum`` arguments; ``choices`` take any number, and one alone is split at its commas. ``optional_block`` macros
-    take a block although they need none. ``foreign`` ones came from an extension.
+    With fewer than ``minimum`` arguments, the tag opens a block whose content is the last one. If nothing closes
+    it, the tag is printed as it stands, or prints nothing when the macro is ``forgiving``. Surplus ``::`` belong
+    to the last of ``maximum`` arguments; ``choices`` take any number, and one alone is split at its commas.
+    ``optional_block`` macros take a block although they need none. ``foreign`` ones came from an extension.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Macro:
 
 
 class MacroTable(Mapping[str, Macro]):
-    """Macros by name, any case. Immutable: ``with_macro`` answers a new table, so a template keeps what it was compiled with."""
+    """Macros by name, any case. Immutable: a compiled template keeps the table it was compiled with."""
 
     __slots__ = ("_macros",)
 

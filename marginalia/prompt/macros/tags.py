@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from marginalia.prompt.macros.arguments import after, choices, split, trimmed, words
-from marginalia.prompt.macros.blocks import Blocks, Else, Item, Opener
+from marginalia.prompt.macros.blocks import Blocks, Build, Else, Item, Opener
 from marginalia.prompt.macros.paths import BUILT_IN, path_of
 from marginalia.prompt.macros.problems import mistake
-from marginalia.prompt.macros.scanner import Piece, Tag
+from marginalia.prompt.macros.scanner import Piece, Ready, Tag
 from marginalia.prompt.macros.table import Macro
 from marginalia.prompt.macros.tree import Call, If, Node, Nodes, Path, Section, Test, Text
 
@@ -21,13 +21,9 @@ _NAME = re.compile(r"[^\W\d_][\w-]*")
 _OLD_TIME = re.compile(r"(?i:time_(UTC[+-][0-9]{1,2}))")
 
 
-def _choices_in(nodes: Nodes) -> tuple[Nodes, ...]:
+def _choices_in(nodes: Nodes) -> list[list[Piece]]:
     """The choices that the content of a block lists."""
-    pieces = [node.text if isinstance(node, Text) else node for node in nodes]
-    return tuple(
-        tuple(Text(piece) if isinstance(piece, str) else piece for piece in choice)
-        for choice in choices(pieces)
-    )
+    return choices([node.text if isinstance(node, Text) else Ready(node) for node in nodes])
 
 
 class Classifier:
@@ -40,6 +36,7 @@ class Classifier:
         self.pieces = trimmed(tag.pieces)
 
     def run(self) -> None:
+        """Add the tag to the blocks."""
         first = self.pieces[0] if self.pieces else None
         if self.tag.kept or not isinstance(first, str):
             self._text()
@@ -156,16 +153,14 @@ class Classifier:
     def _arguments(self, end: int) -> list[Piece] | None:
         """What follows the name: after ``::``, after ``:``, or after a blank. None: the name goes on, it is none."""
         rest = after(self.pieces, end)
-        first = rest[0] if rest else ""
-        if not rest:
-            return []
-        stripped = first.lstrip() if isinstance(first, str) else ""
+        first = rest[0] if rest else None
+        if not isinstance(first, str):
+            return None if rest else []
+        stripped = first.lstrip()
         for separator in ("::", ":"):
             if stripped.startswith(separator):
-                assert isinstance(first, str)
                 return after(rest, len(first) - len(stripped) + len(separator)) or [""]
-        blank = isinstance(first, str) and first[:1].isspace()
-        return rest if blank else None
+        return rest if first[0].isspace() else None
 
     def _with_arguments(self, name: str, rest: list[Piece] | None, *, keep: bool) -> None:
         lower = name.lower()
@@ -214,7 +209,8 @@ class Classifier:
             call = self.parser.make(macro, parts, self.tag.start)
             body = self.blocks.settled(items)
             if macro.choices:
-                return Call(macro, _choices_in(body), call.site, self.tag.start)
+                listed = tuple([self.parser.sequence(each) for each in _choices_in(body)])
+                return Call(macro, listed, call.site, self.tag.start)
             return Call(macro, (*call.arguments, body), call.site, self.tag.start, block=True, keep=keep)
 
         def unclosed() -> Nodes:
@@ -259,29 +255,28 @@ class Classifier:
 
     def _builtin(self, name: str, condition: list[Piece]) -> None:
         """``{{#unless}}`` and ``{{#each}}``."""
-        parser, start = self.parser, self.tag.start
         if not condition:
-            raise mistake(
-                parser.source,
-                start,
-                f"{{{{#{name}}}}} needs a name, as in {{{{#{name} presentCharacters}}}}.",
-            )
-        content = words(condition)
-        subject = self._subject(content) if content else None
+            text = f"{{{{#{name}}}}} needs a name, as in {{{{#{name} presentCharacters}}}}."
+            raise mistake(self.parser.source, self.tag.start, text)
+        build = self._unless(condition) if name == "unless" else self._each(words(condition) or "")
+        self.blocks.open(Opener(name, self.tag, build))
+
+    def _unless(self, condition: list[Piece]) -> Build:
+        def build(items: list[Item]) -> Node:
+            made = self._branches(condition, items, keep=True)
+            (test, body), *rest = made.branches
+            negated = Test(test.subject, not test.negated, test.strict)
+            return If(((negated, body), *rest), made.otherwise, tidy=False)
+
+        return build
+
+    def _each(self, content: str) -> Build:
+        subject = self._subject(content)
+        if subject is None:
+            raise mistake(self.parser.source, self.tag.start, "{{#each}} needs the name of a list.")
 
         def build(items: list[Item]) -> Node:
-            if name == "unless":
-                made = self._branches(condition, items, keep=True)
-                (test, body), *rest = made.branches
-                return If(
-                    ((Test(test.subject, not test.negated, test.strict), body), *rest),
-                    made.otherwise,
-                    tidy=False,
-                )
             (_, body), *rest = self.blocks.branches(items)
-            assert subject is not None
             return Section(subject, body, self._rest(rest), each=True)
 
-        if name == "each" and subject is None:
-            raise mistake(parser.source, start, "{{#each}} needs the name of a list.")
-        self.blocks.open(Opener(name, self.tag, build))
+        return build

@@ -45,7 +45,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A macro and its arguments. ``block`` says that the last one is the content of a block, to be tidied unless ``keep``.
+    """A macro and its arguments; with ``block`` the last is the content of a block, to be tidied unless ``keep``.
 
     ``site`` counts the calls of the template, so that a choice can depend on its place.
     """
@@ -71,7 +71,7 @@ class Shorthand:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A condition. ``strict`` ones follow the template language (unknown is false), others SillyTavern (text is true)."""
+    """A condition: ``strict`` ones follow the template language (unknown is false), others SillyTavern."""
 
     subject: Path | Call | Shorthand | tuple[Node, ...]
     negated: bool

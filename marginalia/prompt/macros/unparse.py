@@ -1,7 +1,7 @@
 """From the tree of a mixed text to Jinja's own source.
 
-What is Jinja stays as it is. A macro becomes a tag with nothing but a number in it, its place in a table of nodes: no word of
-a macro, and no value, ever becomes Jinja source.
+What is Jinja stays as it is. A macro becomes a tag with nothing but a number in it, its place in a table of nodes:
+no word of a macro, and no value, ever becomes Jinja source.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Writer:
         self._put(f"{{% {name} %}}" if number is None else f"{{% {name} {number} %}}")
 
     def _native(self, node: Native) -> None:
-        """Line breaks inside macro tags are made up for before the next tag of Jinja, so that its errors name the right line."""
+        """Makes up for line breaks inside macro tags, so that an error of Jinja names the right line."""
         at, line = self.seen
         line += self.source.count("\n", at, node.start)
         self.seen = (node.start, line)

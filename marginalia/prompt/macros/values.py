@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from marginalia.prompt.context import Facts
 
-Value: TypeAlias = "str | int | float | None | Sequence[Value] | Mapping[str, Value]"
+Value: TypeAlias = "str | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 
 class Missing:

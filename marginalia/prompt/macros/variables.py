@@ -1,7 +1,7 @@
 """Variables: reading, setting, adding and counting, the same for those of the branch and those of the book.
 
-Adding adds when both sides are numbers, where nothing counts as 0, and puts texts together otherwise; counting something
-that is no number starts from 0 (specification: semantics B1 25).
+Adding adds when both sides are numbers, where nothing counts as 0, and puts texts together otherwise; counting
+something that is no number starts from 0 (specification: semantics B1 25).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def put(store: Store, name: str, value: str) -> None:
     """
     if len(value) > MAX_VALUE:
         raise TemplateError(
-            f"The variable {name!r} would be {len(value):,} characters long; {MAX_VALUE:,} are possible. Keep it shorter."
+            f"The variable {name!r} would have {len(value):,} characters; {MAX_VALUE:,} are possible. Keep it shorter."
         )
     store[name] = value
 
