@@ -35,11 +35,15 @@ _LARGEST = 0x10FFFF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """An expression in the three forms; ``strict`` and ``relaxed`` are ``None`` together."""
+    """An expression in the three forms; ``strict`` and ``relaxed`` are ``None`` together.
+
+    ``same``: the relaxed form finds nothing that the expression does not find.
+    """
 
     exact: str
     strict: str | None
     relaxed: str | None
+    same: bool
 
 
 def read_expression(source: str) -> Reading:
@@ -47,7 +51,7 @@ def read_expression(source: str) -> Reading:
     reader = _Reader(source)
     reader.read()
     strict, relaxed = ("".join(reader.strict), "".join(reader.relaxed)) if reader.linear else (None, None)
-    return Reading(exact="".join(reader.exact), strict=strict, relaxed=relaxed)
+    return Reading(exact="".join(reader.exact), strict=strict, relaxed=relaxed, same=reader.same)
 
 
 class _Reader:
@@ -60,6 +64,7 @@ class _Reader:
         self.strict: list[str] = []
         self.relaxed: list[str] = []
         self.linear = True
+        self.same = True
         self.set_depth = 0
         self.negated = False
 
@@ -108,8 +113,10 @@ class _Reader:
             return
         letter = self.source[self.at + 1 : self.at + 2]
         if letter in "wdsWDS" and letter:
+            self.same = False
             self._class(letter)
         elif letter in "bB" and letter and not self.set_depth:
+            self.same = False
             self._write(2, f"\\{letter}", relaxed="(?:)")
         elif letter == "b":
             self._write(2, r"\x08")

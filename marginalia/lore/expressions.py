@@ -73,7 +73,7 @@ class Expression:
     @property
     def same(self) -> bool:
         """Whether the relaxed form finds exactly what the expression finds."""
-        return self.strict == self.relaxed and not self._case
+        return self._forms is not None and self._forms.same and not self._case
 
     def find(self, text: str, start: int, seconds: float) -> tuple[int, int] | None:
         """The leftmost place from *start* on; raises ``TooSlow`` when *seconds* do not suffice."""
