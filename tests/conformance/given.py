@@ -6,7 +6,7 @@ import tempfile
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
 from marginalia.testing import ScriptedServer, Stream
@@ -65,7 +65,7 @@ def _provider(world: World, raw: Json | None) -> mg.Provider | None:
         return None
     return world.studio.providers.create(
         name=raw.get("name") or "Stub",
-        kind=vocabulary.PROVIDER_KINDS.get(raw.get("type", "openai"), raw.get("type", "openai")),
+        kind=vocabulary.provider_kind(raw),
         base_url=world.server.base_url,
         model=raw.get("model") or "stub-1",
         max_context=raw.get("max_context"),
@@ -87,10 +87,10 @@ def _protocol(world: World, raw: Json | None) -> mg.Protocol | None:
         name=raw.get("name") or "Plain",
         max_tokens=raw.get("max_tokens"),
         reply_tokens=raw.get("reply_tokens"),
-        **{
-            name: _setting(raw.get(name))
-            for name in ("temperature", "top_p", "frequency_penalty", "presence_penalty")
-        },
+        temperature=_setting(raw.get("temperature")),
+        top_p=_setting(raw.get("top_p")),
+        frequency_penalty=_setting(raw.get("frequency_penalty")),
+        presence_penalty=_setting(raw.get("presence_penalty")),
     )
 
 
@@ -118,7 +118,7 @@ def _lorebooks(world: World, raw: Sequence[Json]) -> None:
 
 def _books(world: World, given: Json, provider: mg.Provider | None, protocol: mg.Protocol | None) -> None:
     raw: Json = given.get("book") or {"name": "A book"}
-    common = {"provider": provider, "protocol": protocol, "prompts": vocabulary.prompts(raw)}
+    common: dict[str, Any] = {"provider": provider, "protocol": protocol, "prompts": vocabulary.prompts(raw)}
     lorebook = raw.get("lorebook")
     made = world.studio.books.create(
         name=raw["name"],

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tests.conformance.world import World
 
 
-def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -> list[Subscription]:
+def register(world: World, op: Json, callbacks: Callbacks, recorder: Recorder) -> list[Subscription[Any]]:
     """Register the listeners of an operation in their order; kept ones stay with the world."""
-    mine: list[Subscription] = []
+    mine: list[Subscription[Any]] = []
     for spec in op.get("listeners") or ():
         for action in spec.get("actions") or ():
             if isinstance(action, Mapping) and "record" in action:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import marginalia as mg
 from marginalia.values import BookId, PartId
 from tests.conformance import vocabulary
-from tests.conformance.matchers import Mismatches, Surroundings, mismatches
+from tests.conformance.matchers import mismatches
+from tests.conformance.seen import Mismatches, Surroundings
 
 if TYPE_CHECKING:
     from datetime import datetime

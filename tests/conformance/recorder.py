@@ -10,7 +10,7 @@ import marginalia as mg
 from marginalia.pipeline.hooks import Subscription
 from marginalia.values import PartId
 from tests.conformance import vocabulary
-from tests.conformance.matchers import Failure
+from tests.conformance.seen import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.conformance.case import Json
     from tests.conformance.world import World
 
-_CALLBACK_EVENTS = {
+_VALUES_OF: Mapping[type[mg.events.Event], Callable[[Any], Any]] = {
     mg.events.ChunkReceived: lambda event: event.chunk,
     mg.events.ReasoningChunkReceived: lambda event: event.chunk,
     mg.events.ProcessLorebookEntry: lambda event: event.entry.name,
@@ -63,7 +63,7 @@ class Recorder:
         self.names: list[str] = []
         self.values: dict[str, list[Any]] = {}
         self.latest: dict[str, Any] = {}
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: list[Subscription[Any]] = []
 
     def first(self, studio: mg.Studio) -> None:
         """Register before the listeners of the case."""
@@ -85,8 +85,8 @@ class Recorder:
     def _write_down(self, run: mg.Run, event: mg.events.Event) -> None:
         name = vocabulary.EVENT_NAMES[type(event)]
         self.names.append(name)
-        if type(event) in _CALLBACK_EVENTS:
-            self.values.setdefault(name, []).append(_CALLBACK_EVENTS[type(event)](event))
+        if type(event) in _VALUES_OF:
+            self.values.setdefault(name, []).append(_VALUES_OF[type(event)](event))
         self._look(run, event)
 
     def _look(self, _: mg.Run, event: mg.events.Event) -> None:

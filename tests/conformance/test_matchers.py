@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.matchers import MISSING, Failure, RenderError, matches, mismatches
+from tests.conformance.matchers import matches, mismatches
+from tests.conformance.seen import MISSING, Failure, RenderError
 
 if TYPE_CHECKING:
     from tests.conformance.case import Value

@@ -12,9 +12,10 @@ import anyio
 import marginalia as mg
 from tests.conformance import observing
 from tests.conformance.given import world_of
-from tests.conformance.matchers import MISSING, mismatches
+from tests.conformance.matchers import mismatches
 from tests.conformance.observing import Observation
 from tests.conformance.operations import OPERATIONS
+from tests.conformance.seen import MISSING
 from tests.conformance.world import NotBuiltYetError, World
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ PROMPT_DATA = {
 }
 """Where an event keeps the prompt data of the specification."""
 
-PROVIDER_KINDS = {"openai-compatible": "openai", "openai": "openai"}
+_PROVIDER_KINDS = {"openai-compatible": "openai"}
 
 _INSERTIONS = {
     "IN_LORE_BLOCK": mg.Insertion.LORE_BLOCK,
@@ -76,6 +76,12 @@ PROMPT_FIELDS = (
     "summary_prompt",
     "meta_summary_prompt",
 )
+
+
+def provider_kind(raw: Json) -> str:
+    """The product's word for a type of provider; one that it does not know stays as it is."""
+    kind = raw.get("type") or "openai"
+    return _PROVIDER_KINDS.get(kind, kind)
 
 
 def turn(raw: Json | None) -> mg.Turn:

@@ -23,6 +23,15 @@ class NotBuiltYetError(Exception):
     """The product has no public function for what the case does."""
 
 
+def needed(owner: Value, name: str) -> Value:
+    """A public function of the product; the case ends here when there is none yet."""
+    found = getattr(owner, name, None)
+    if found is None:
+        message = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+        raise NotBuiltYetError(message)
+    return found
+
+
 class TickingClock:
     """The real time, but never the same twice, so that things made in one breath keep their order."""
 
@@ -55,8 +64,8 @@ class World:
     records: dict[str, list[Any]] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    listeners: dict[str, Subscription] = field(default_factory=dict)
-    kept: list[Subscription] = field(default_factory=list)
+    listeners: dict[str, Subscription[Any]] = field(default_factory=dict)
+    kept: list[Subscription[Any]] = field(default_factory=list)
     background: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def problem(self, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.conformance import observing
-from tests.conformance.world import NotBuiltYetError, World
+from tests.conformance.world import NotBuiltYetError, World, needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def take_backup(world: World, op: Json) -> Observers:
     """Copy a book out of the studio."""
-    world.made[f"backup {op['as']}"] = _needed(world.studio.books, "backup")(world.book_named(op.get("book")))
+    world.made[f"backup {op['as']}"] = needed(world.studio.books, "backup")(world.book_named(op.get("book")))
     return observing.state_observers(world)
 
 
@@ -26,7 +26,7 @@ async def apply_backup(world: World, op: Json) -> Observers:
         message = "a documented file format of backups, to edit one"
         raise NotBuiltYetError(message)
     book = world.book_named(op.get("book"))
-    restore = _needed(world.studio.books, "restore")
+    restore = needed(world.studio.books, "restore")
     restore(book, world.made[f"backup {op['backup']}"], story_only=op.get("messages_only", False))
     _relabel(world, book.id)
     found: dict[str, Callable[[], Any]] = dict(observing.state_observers(world, book.id))
@@ -35,7 +35,7 @@ async def apply_backup(world: World, op: Json) -> Observers:
 
 async def clone_backup(world: World, op: Json) -> Observers:
     """Make a new book of a backup."""
-    made = _needed(world.studio.books, "clone")(world.made[f"backup {op['backup']}"], name=op["name"])
+    made = needed(world.studio.books, "clone")(world.made[f"backup {op['backup']}"], name=op["name"])
     world.books[op["name"]] = made.id
     return observing.state_observers(world, made.id)
 
@@ -49,18 +49,10 @@ def _relabel(world: World, book_id: Value) -> None:
 
 async def export_story(world: World, op: Json) -> Observers:
     """Export the active branch as a file."""
-    export = _needed(world.studio.story, "export")
+    export = needed(world.studio.story, "export")
     options = {"title": op.get("title"), "author": op.get("author"), "title_page": op.get("title_page", True)}
     raw: bytes = export(world.book, format=op["format"], first=op.get("from"), last=op.get("to"), **options)
     return {"bytes": lambda: len(raw), "text": lambda: raw.decode(errors="replace")}
-
-
-def _needed(owner: Value, name: str) -> Value:
-    found = getattr(owner, name, None)
-    if found is None:
-        message = f"{type(owner).__name__}.{name}"
-        raise NotBuiltYetError(message)
-    return found
 
 
 OPERATIONS = {each.__name__: each for each in (take_backup, apply_backup, clone_backup, export_story)}

@@ -14,10 +14,10 @@ from marginalia.values import BookId, PartId, Request
 from tests.conformance import observing, vocabulary
 from tests.conformance.faults import plant
 from tests.conformance.listeners import register
-from tests.conformance.matchers import Failure
 from tests.conformance.observing import AtLeast, AtMost, Observers
 from tests.conformance.recorder import CALLBACKS, Callbacks, Recorder
 from tests.conformance.scripts import script_answers
+from tests.conformance.seen import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ class Generation:
     op: Json
     callbacks: Callbacks
     recorder: Recorder
-    subscriptions: list[Subscription] = field(default_factory=list)
+    subscriptions: list[Subscription[Any]] = field(default_factory=list)
     repairs: list[Callable[[], None]] = field(default_factory=list)
     run: mg.Run | None = None
     refused: Exception | None = None
@@ -98,7 +98,7 @@ class Generation:
     @property
     def error(self) -> Exception | None:
         """What ended the run."""
-        return self.refused or (self.run and self.run.error)
+        return self.run.error if self.run is not None else self.refused
 
     @property
     def part_id(self) -> PartId | None:
@@ -158,7 +158,7 @@ def _observers(generation: Generation) -> Observers:
     return found | _ends(generation) | _prompts(generation) | _reports(generation) | _wire(generation)
 
 
-def _ends(generation: Generation) -> Observers:
+def _ends(generation: Generation) -> dict[str, Callable[[], Any]]:
     world, callbacks, recorder = generation.world, generation.callbacks, generation.recorder
     return {
         "end": lambda: callbacks.end,
@@ -184,7 +184,7 @@ def _locals(generation: Generation) -> dict[str, str]:
     return {} if found is None else dict(world.studio.story.part(found).variables)
 
 
-def _prompts(generation: Generation) -> Observers:
+def _prompts(generation: Generation) -> dict[str, Callable[[], Any]]:
     latest = generation.recorder.latest
 
     def names(key: str) -> list[str]:
@@ -207,7 +207,7 @@ def _prompts(generation: Generation) -> Observers:
     }
 
 
-def _reports(generation: Generation) -> Observers:
+def _reports(generation: Generation) -> dict[str, Callable[[], Any]]:
     callbacks, recorder = generation.callbacks, generation.recorder
     return {
         "simple_errors": lambda: callbacks.failures(generation.error),
@@ -227,7 +227,7 @@ def _counts(names: list[str]) -> Mapping[str, int]:
     return {name: names.count(name) for name in CALLBACKS}
 
 
-def _wire(generation: Generation) -> Observers:
+def _wire(generation: Generation) -> dict[str, Callable[[], Any]]:
     def last() -> Recorded | None:
         return generation.requests[-1] if generation.requests else None
 
@@ -237,11 +237,15 @@ def _wire(generation: Generation) -> Observers:
 
     def wire_messages() -> list[list[str]] | None:
         request = last()
-        return request and [[each["role"], each["content"]] for each in request.body["messages"]]
+        return (
+            None
+            if request is None
+            else [[each["role"], each["content"]] for each in request.body["messages"]]
+        )
 
     def http() -> observing.Http | None:
         request = last()
-        return request and observing.Http(request.method, request.path, request.headers)
+        return None if request is None else observing.Http(request.method, request.path, request.headers)
 
     return {
         "requests": lambda: len(generation.requests),

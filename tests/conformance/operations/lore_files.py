@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import marginalia as mg
 from marginalia.values import LorebookId
 from tests.conformance import observing, vocabulary
-from tests.conformance.matchers import MISSING
 from tests.conformance.recorder import failure
-from tests.conformance.world import NotBuiltYetError, World
+from tests.conformance.seen import MISSING
+from tests.conformance.world import NotBuiltYetError, World, needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ async def import_lorebook(world: World, op: Json) -> Observers:
         raise NotBuiltYetError(message)
     studio = world.studio
     if op.get("as_user"):
-        studio = studio.for_user(op["as_user"])
+        studio = needed(studio, "for_user")(op["as_user"])
     if op.get("on") == "fresh_installation":
         studio = mg.Studio(":memory:", clock=world.clock)
     seen = _Import(world, studio)
@@ -68,7 +68,7 @@ class _Import:
             path = Path(folder) / file_name
             path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
             try:
-                self.made = tuple(self._studio.lorebooks.import_file(path, **options).lorebooks)
+                self.made = tuple(needed(self._studio.lorebooks, "import_file")(path, **options).lorebooks)
             except mg.FormatError as error:
                 self._error = error
 
@@ -78,6 +78,7 @@ class _Import:
         created = [each for each in shelf.all() if each.id not in self._before]
         changed = any(shelf.get(known) != record for known, record in self._before.items())
         root = self.made[0] if self.made else None
+        {each.uid for each in self._before.values()}
         entries = [vocabulary.described_entry(each) for each in shelf.entries(root)] if root else []
         return {
             "error": lambda: failure(str(self._error), self._error) if self._error else MISSING,
@@ -91,9 +92,7 @@ class _Import:
             "entries_in_creation_order": lambda: [each["name"] for each in entries],
             "subbooks_of": lambda: {each.name: _names_below(shelf, each) for each in created},
             "originals_changed": lambda: changed,
-            "uuid_differs_from_original": lambda: (
-                bool(root) and root.uid not in {b.uid for b in self._before.values()}
-            ),
+            "uuid_differs_from_original": lambda: root is not None and root.uid not in known,
             "paths_same": lambda: _Paths(shelf, root),
         }
 
@@ -116,7 +115,7 @@ class _Paths:
         for name in filter(None, way.split("/")):
             below = [self._shelf.get(each) for each in at.subbooks] if at else []
             at = next((each for each in below if each.name == name), None)
-        return at and at.id
+        return None if at is None else at.id
 
 
 def _names_below(shelf: Value, lorebook: mg.Lorebook) -> list[str]:
@@ -147,9 +146,11 @@ async def export_lorebook(world: World, op: Json) -> Observers:
     name = op.get("lorebook")
     error: Exception | None = None
     raw: Any = b""
-    lorebook = world.made[f"import {op['imported']}"] if "imported" in op else world.lorebooks.get(name, -1)
+    lorebook = (
+        world.made[f"import {op['imported']}"] if "imported" in op else world.lorebooks.get(name or "", -1)
+    )
     try:
-        raw = world.studio.lorebooks.export(lorebook, format="marginalia")
+        raw = needed(world.studio.lorebooks, "export")(lorebook, format="marginalia")
     except mg.MarginaliaError as caught:
         error = caught
     if "as" in op:

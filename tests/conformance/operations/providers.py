@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import marginalia as mg
 from marginalia.testing import Recorded, Status
 from tests.conformance import observing
-from tests.conformance.matchers import MISSING
 from tests.conformance.recorder import failure
 from tests.conformance.scripts import script_answers
+from tests.conformance.seen import MISSING
 from tests.conformance.world import World
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def test_connection(world: World, op: Json) -> Observers:
     found: Any = None
     error: Exception | None = None
     try:
-        found = await world.studio.models.probe(world.studio.providers.get(world.book.provider_id))
+        found = await world.studio.models.probe(world.studio.providers.get(world.book.provider_id or 0))
     except mg.ModelError as caught:
         error = caught
     error = error or getattr(found, "error", None)

@@ -9,9 +9,10 @@ import anyio
 
 import marginalia as mg
 from tests.conformance import observing
-from tests.conformance.matchers import MISSING, Failure
 from tests.conformance.recorder import failure
 from tests.conformance.scripts import script_answers
+from tests.conformance.seen import MISSING, Failure
+from tests.conformance.world import needed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -150,7 +151,7 @@ async def collect_blocks(world: World, op: Json) -> Observers:
 async def collect_tree(world: World, op: Json) -> Observers:
     """The overview of all summaries on a branch."""
     book = world.book_named(op.get("book"))
-    nodes = world.studio.summaries.overview(book)
+    nodes = needed(world.studio.summaries, "overview")(book)
     return observing.state_observers(world, book.id) | {"tree": lambda: [_described(each) for each in nodes]}
 
 

@@ -17,7 +17,8 @@ from marginalia.prompt.templates import check as check_template
 from marginalia.prompt.templates import render as render_template
 from marginalia.values import EPOCH
 from tests.conformance.case import Value
-from tests.conformance.matchers import MISSING, Mismatches, RenderError, Surroundings, mismatches
+from tests.conformance.matchers import mismatches
+from tests.conformance.seen import MISSING, Mismatches, RenderError, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from marginalia.story import parts as story_parts
 from marginalia.values import PartId
 from tests.conformance import observing, vocabulary
 from tests.conformance.recorder import failure
-from tests.conformance.world import NotBuiltYetError, World
+from tests.conformance.world import World, needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,42 +130,40 @@ async def remove_tag(world: World, op: Json) -> Observers:
     for lorebook in studio.lorebooks.all():
         studio.lorebooks.save(replace(lorebook, tags=tuple(each for each in lorebook.tags if each != tag)))
         for entry in studio.lorebooks.entries(lorebook):
-            kept = {name: tuple(each for each in getattr(entry, name) if each != tag) for name in _TAGGED}
-            studio.lorebooks.save_entry(replace(entry, **kept))
+            tags = tuple(each for each in entry.tags if each != tag)
+            negative = tuple(each for each in entry.negative_tags if each != tag)
+            studio.lorebooks.save_entry(replace(entry, tags=tags, negative_tags=negative))
     return _seen(world)
 
 
-_TAGGED = ("tags", "negative_tags")
-
-
 async def search(world: World, op: Json) -> Observers:
-    """Search the story of the book."""
-    story = _needed(world.studio.story, "search")
-    studio = world.studio if op.get("as_user") is None else _needed(world.studio, "for_user")(op["as_user"])
-    if studio is not world.studio:
-        story = studio.story.search
+    """Search the story of the book, perhaps as somebody else."""
+    studio: Any = (
+        world.studio if op.get("as_user") is None else needed(world.studio, "for_user")(op["as_user"])
+    )
     try:
-        hits = [_part_id(each) for each in story(world.book, op["query"])]
+        hits = [_part_id(each) for each in needed(studio.story, "search")(world.book, op["query"])]
     except mg.NotFound:
         hits = []
     return _seen(world, hits=lambda: [world.label(each) for each in hits])
 
 
 def _part_id(hit: Value) -> PartId:
-    part = getattr(hit, "part", hit)
+    """The part of a hit, which may be a part, or name one."""
+    part: Any = getattr(hit, "part", hit)
     found: PartId = getattr(part, "id", part)
     return found
 
 
 async def snippet(world: World, op: Json) -> Observers:
     """The stretch of a text around the first match."""
-    text = _needed(mg, "snippet")(op["text"], op["query"], radius=op["radius"])
+    text = needed(mg, "snippet")(op["text"], op["query"], radius=op["radius"])
     return _seen(world, snippet=lambda: text)
 
 
 async def find_leaf(world: World, op: Json) -> Observers:
     """The leaf to show for a part that was found."""
-    leaf = _needed(world.studio.story, "leaf_for")(world.part(op["part"]))
+    leaf = needed(world.studio.story, "leaf_for")(world.part(op["part"]))
     return _seen(world, leaf=lambda: world.label(getattr(leaf, "id", leaf)))
 
 
@@ -176,13 +174,6 @@ async def unregister(world: World, op: Json) -> Observers:
     for each in world.kept if names is None else [world.listeners[name] for name in names]:
         each.close()
     return _seen(world)
-
-
-def _needed(owner: Value, name: str) -> Value:
-    found = getattr(owner, name, None)
-    if found is None:
-        raise NotBuiltYetError(f"{getattr(owner, '__name__', type(owner).__name__)}.{name}")
-    return found
 
 
 OPERATIONS = {
