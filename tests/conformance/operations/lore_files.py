@@ -76,6 +76,7 @@ class _Import:
         """What can be seen of the import."""
         shelf = self._studio.lorebooks
         created = [each for each in shelf.all() if each.id not in self._before]
+        known = {each.uid for each in self._before.values()}
         changed = any(shelf.get(known) != record for known, record in self._before.items())
         root = self.made[0] if self.made else None
         {each.uid for each in self._before.values()}
