@@ -57,6 +57,11 @@ def rebuilt(cls: type[T], data: Mapping[str, Any], **more: object) -> T:
     return cls(**known, **more)
 
 
+def converted(cls: type[T], data: Mapping[str, Any]) -> T:
+    """A *cls* from all of its fields at once, much faster than ``rebuilt``; for classes without unions of records."""
+    return msgspec.convert(data, cls)
+
+
 def utc(stored: datetime) -> datetime:
     """A time from the database."""
     return stored.replace(tzinfo=UTC)

@@ -9,12 +9,13 @@ from marginalia.errors import Busy
 from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key
 from marginalia.store.receipts import store_receipt
 from marginalia.store.rows import (
+    add_draft,
     add_part,
     add_version,
     cleaned,
     pages_of,
     part_in,
-    put_draft,
+    update_draft,
     version_of,
     write_node,
 )
@@ -85,9 +86,10 @@ def begin(transaction: Transaction, book: Book, opening: Opening, fresh: Part) -
     )
     receipt = store_receipt(transaction, book.id, part.id, opening.receipt)
     draft = Draft(part=part, request=kind, before=before, receipt_id=receipt)
-    put_draft(transaction, draft)
+    add_draft(transaction, draft)
     node = node_of(part, 0)
-    write_node(transaction, node)
+    if original is not None:  # the row of a new part is like this already
+        write_node(transaction, node)
     transaction.put(pages_key(book.id), pages.with_nodes(node).with_draft(draft))
     BOOKS.move(transaction, book, leaf=part.id, shared=opening.shared_variables)
     tell_story(transaction, book.id)
@@ -104,7 +106,7 @@ def keep(transaction: Transaction, part: Part, receipt: Receipt | None = None) -
     if receipt is not None:
         number = store_receipt(transaction, part.book_id, part.id, receipt)
     draft = dataclasses.replace(draft, part=cleaned(part), receipt_id=number)
-    put_draft(transaction, draft)
+    update_draft(transaction, draft)
     transaction.put(pages_key(part.book_id), pages.with_draft(draft))
     tell_story(transaction, part.book_id, draft=True)
 

@@ -113,4 +113,5 @@ def part_id(part: Part | PartId) -> PartId:
 
 
 def book_id(book: Book | BookId) -> BookId:
+    """The id of a book."""
     return book.id if isinstance(book, Book) else book

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from marginalia.errors import NotFound
 from marginalia.store import blobs
-from marginalia.store.codec import bare, fields_of, from_json, rebuilt, to_json, utc
+from marginalia.store.codec import bare, converted, fields_of, from_json, rebuilt, to_json, utc
 from marginalia.store.memory import Key
 from marginalia.store.pages import Before, Draft, Pages, Version, node_of, pages_key, placed
 from marginalia.store.session import storable
@@ -139,14 +139,13 @@ def write_node(transaction: Transaction, node: Node) -> None:
     )
 
 
-def put_draft(transaction: Transaction, draft: Draft) -> None:
-    """Store a draft, or what has come since; the table holds a handful of rows."""
+def add_draft(transaction: Transaction, draft: Draft) -> None:
+    """Store the draft of a part that has just been opened; the table holds a handful of rows."""
     part = draft.part
     lore = blobs.intern(transaction, [part.background_lore])[0] if part.background_lore else None
     transaction.rows(
         "INSERT INTO draft (part_id, book_id, request, text, reasoning, lore_id, receipt_id, detail, before) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (part_id) DO UPDATE SET text = excluded.text, "
-        "reasoning = excluded.reasoning, receipt_id = excluded.receipt_id, detail = excluded.detail",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         part.id,
         part.book_id,
         draft.request,
@@ -156,6 +155,19 @@ def put_draft(transaction: Transaction, draft: Draft) -> None:
         draft.receipt_id,
         to_json(fields_of(part, without=_APART)),
         to_json(fields_of(draft.before, without=frozenset())),
+    )
+
+
+def update_draft(transaction: Transaction, draft: Draft) -> None:
+    """Store what has come of a draft since."""
+    part = draft.part
+    transaction.rows(
+        "UPDATE draft SET text = ?, reasoning = ?, receipt_id = ?, detail = ? WHERE part_id = ?",
+        part.text,
+        part.reasoning,
+        draft.receipt_id,
+        to_json(fields_of(part, without=_APART)),
+        part.id,
     )
 
 
@@ -235,19 +247,10 @@ def _read_versions(session: Session, numbers: Sequence[int]) -> dict[int, Versio
 def _version(row: Row, lore: Mapping[int, str]) -> Version:
     _, part, book, text, reasoning, lore_id, receipt, detail = row
     fields: dict[str, Any] = from_json(detail)
-    return Version(
-        part=rebuilt(
-            Part,
-            fields,
-            id=part,
-            book_id=book,
-            parent_id=None,
-            text=text,
-            reasoning=reasoning,
-            background_lore=lore.get(lore_id, "") if lore_id is not None else "",
-        ),
-        receipt_id=receipt,
-    )
+    fields |= {"id": part, "book_id": book, "parent_id": None, "text": text, "reasoning": reasoning}
+    if lore_id is not None:
+        fields["background_lore"] = lore.get(lore_id, "")
+    return Version(part=converted(Part, fields), receipt_id=receipt)
 
 
 def _texts(session: Session, numbers: Sequence[int]) -> dict[int, str]:

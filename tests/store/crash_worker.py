@@ -6,7 +6,13 @@ import asyncio
 import sys
 from dataclasses import replace
 
+from marginalia.story.parts import Part
 from tests.store.helpers import open_store, opening
+
+
+def say(what: str, part: Part, text: str) -> None:
+    sys.stdout.write(f"{what} {part.id} {text.strip()}\n")
+    sys.stdout.flush()
 
 
 async def main(path: str) -> None:
@@ -18,15 +24,16 @@ async def main(path: str) -> None:
         number += 1
         text = f"part {number} " + "snow " * 50
         part = store.story.append(book, text)
-        print("appended", part.id, text.strip(), flush=True)
+        say("appended", part, text)
         opened = await store.archive.open_part(opening(book, parent=part.id))
         for step in range(3):
             text = f"streaming {number} " + "wolf " * (step + 1)
             await store.archive.checkpoint(replace(opened.part, text=text))
-            print("streamed", opened.part.id, text.strip(), flush=True)
+            say("streamed", opened.part, text)
         await store.archive.close_part(replace(opened.part, text=text), None)
         edited = store.story.edit(part, f"edited {number}")
-        print("appended", part.id, edited.text, flush=True)
+        say("edited", part, edited.text)
 
 
-asyncio.run(main(sys.argv[1]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
