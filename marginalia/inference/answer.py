@@ -21,7 +21,7 @@ class AnswerReader:
 
     Give it every piece with :meth:`feed`, then call :meth:`end`; both yield arrivals and raise :class:`ModelError`
     where the answer fails, after everything that came before. ``done`` tells that nothing more needs to be read.
-    ``text``, ``reasoning`` and ``refusal`` hold what came, ``broken`` counts events that could not be read.
+    ``text``, ``reasoning``, ``refusal`` and ``finish`` hold what came, ``broken`` counts events that could not be read.
     """
 
     def __init__(self, *, starts_in_thinking: bool = False) -> None:
@@ -30,7 +30,7 @@ class AnswerReader:
         self._halves = {"reasoning": Surrogates(), "text": Surrogates()}
         self._pieces: dict[str, list[str]] = {"reasoning": [], "text": []}
         self._sniffed = False
-        self._finish = ""
+        self.finish = ""
         self._usage: Usage | None = None
         self._message = ""
         self._understood = self._whole = self._delta_text = self._failed = False
@@ -61,7 +61,7 @@ class AnswerReader:
     @property
     def finished(self) -> bool:
         """Whether the server said that the answer is complete, by a finish reason or the end mark."""
-        return not self._failed and (self.done or self._whole or bool(self._finish))
+        return not self._failed and (self.done or self._whole or bool(self.finish))
 
     @property
     def closed_late(self) -> tuple[str, str] | None:
@@ -85,7 +85,7 @@ class AnswerReader:
                 yield from self._event(event)
         yield from self.rest()
         self._check_complete()
-        yield Ending(finish_reason=self._finish, usage=self._usage)
+        yield Ending(finish_reason=self.finish, usage=self._usage)
 
     def rest(self) -> Iterator[Arrival]:
         """The text that was held back because it might have become a tag or a whole character."""
@@ -96,7 +96,7 @@ class AnswerReader:
         yield from self._chunk("reasoning", "", last=True)
 
     def _check_complete(self) -> None:
-        if self._finish == "error":
+        if self.finish == "error":
             raise model_error(ModelErrorKind.SERVER)
         if self.refusal and not self.started:
             raise refused(self.refusal)
@@ -129,7 +129,7 @@ class AnswerReader:
     def _payload(self, reading: Reading) -> Iterator[Arrival]:
         self._understood = True
         self._whole = self._whole or reading.whole
-        self._finish = reading.finish or self._finish
+        self.finish = reading.finish or self.finish
         self._usage = reading.usage or self._usage
         self._message = reading.message or self._message
         self.refusal += reading.refusal

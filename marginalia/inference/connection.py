@@ -60,6 +60,8 @@ async def connection(
     try:
         async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:
             yield client
+    except ModelError as error:
+        raise _without_key(error, key) from error.__cause__
     except httpx.TimeoutException as error:
         raise model_error(ModelErrorKind.TIMEOUT) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -69,6 +71,11 @@ async def connection(
 def _client(
     provider: Provider, key: str | None, timeout: float | None, certificates: ssl.SSLContext
 ) -> httpx.AsyncClient:
+    if key and not (key.isascii() and key.isprintable()):
+        raise ModelError(
+            ModelErrorKind.AUTH,
+            "The API key has characters that no key has. Enter the key of this provider again.",
+        )
     silence = timeout or provider.timeout or DEFAULT_TIMEOUT
     headers = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
     if key:
@@ -81,8 +88,16 @@ def _client(
             headers=headers,
         )
     except (ImportError, ValueError) as error:
-        # A proxy in the environment that cannot be used, or a key with characters that no header takes.
+        # A proxy in the environment that is no address, or that needs a package which is not there.
         raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+
+
+def _without_key(error: ModelError, key: str | None) -> ModelError:
+    """*error* as it may be shown: some servers repeat the key that they refuse."""
+    if key and key in error.detail:
+        error.detail = error.detail.replace(key, "…")
+        error.args = (f"{error.text} {error.detail}".strip(),)
+    return error
 
 
 async def _certificates(url: str) -> ssl.SSLContext:

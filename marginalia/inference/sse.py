@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 _BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _GLUED = re.compile(r"(?<=[}\]])\s*data:\s*(?=[{\[])")
 
 
@@ -39,18 +39,20 @@ class Lines:
 
     def feed(self, data: bytes) -> Iterator[str]:
         """The lines that *data* completes, without their ends."""
-        if self._after_cr and data:
+        if not data:
+            return
+        if self._after_cr:
             self._after_cr = False
             data = data.removeprefix(b"\n")
-        end = 0
-        for match in _LINE.finditer(data):
-            self._partial.append(match.group())
-            end = match.end()
+        start = 0
+        for match in _LINE_END.finditer(data):
+            self._partial.append(data[start : match.start()])
+            start = match.end()
             yield self._take()
-        if end < len(data):
-            self._partial.append(data[end:])
-        elif data.endswith(b"\r"):
-            self._after_cr = True
+        if start < len(data):
+            self._partial.append(data[start:])
+        else:
+            self._after_cr = data.endswith(b"\r")
 
     def flush(self) -> Iterator[str]:
         """The last line, when the stream ended without a line end."""
@@ -63,7 +65,7 @@ class Lines:
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
-        return line.rstrip(b"\r\n").decode("utf-8", "replace")
+        return line.decode("utf-8", "replace")
 
 
 class EventDecoder:

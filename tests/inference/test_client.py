@@ -1,72 +1,325 @@
 from __future__ import annotations
 
+import logging
 import time
-from typing import Any
+from pathlib import Path
 
 import anyio
 import pytest
 
-from marginalia.errors import ModelError, ModelErrorKind
-from marginalia.inference import Models
-from marginalia.pipeline.ports import Arrival, Call, Chunk, Ending, Progress
-from marginalia.testing import Deltas, Json, Pause, Raw, Reasoning, Refuse, ScriptedServer, Silent, Status, Stream
-from marginalia.values import Limits, Message, Protocol, Provider, Sampling
-
-HELLO = (Message(role="system", content=""), Message(role="user", content="Go on."))
-
-
-def call(provider: Provider, *, response: int = 500, messages: tuple[Message, ...] = HELLO, **sampling: Any) -> Call:
-    protocol = Protocol(sampling=Sampling(**sampling))
-    return Call(provider=provider, protocol=protocol, limits=Limits(context=4000, response=response), messages=messages)
-
-
-class Asked:
-    """What came of a call: arrivals, and the error at its end."""
-
-    def __init__(self) -> None:
-        self.arrivals: list[Arrival] = []
-        self.error: ModelError | None = None
-        self.waits: list[float] = []
-
-    @property
-    def text(self) -> str:
-        return "".join(each.text for each in self.arrivals if isinstance(each, Chunk) and each.kind == "text")
-
-    @property
-    def chunks(self) -> list[tuple[str, str]]:
-        return [(each.kind, each.text) for each in self.arrivals if isinstance(each, Chunk)]
-
-    @property
-    def progress(self) -> list[str]:
-        return [each.text for each in self.arrivals if isinstance(each, Progress)]
-
-    @property
-    def ending(self) -> Ending:
-        (found,) = (each for each in self.arrivals if isinstance(each, Ending))
-        return found
-
-
-async def ask(what: Call, models: Models | None = None) -> Asked:
-    asked = Asked()
-
-    async def sleep(seconds: float) -> None:
-        asked.waits.append(seconds)
-
-    models = models or Models(sleep=sleep)
-    try:
-        async with models.stream(what) as arrivals:
-            async for arrival in arrivals:
-                asked.arrivals.append(arrival)
-    except ModelError as error:
-        asked.error = error
-    return asked
+from marginalia.errors import InvalidInput, ModelErrorKind
+from marginalia.inference import KeyStore, Models
+from marginalia.pipeline.ports import Chunk
+from marginalia.testing import (
+    Deltas,
+    Json,
+    Pause,
+    Raw,
+    Reasoning,
+    Recorded,
+    Refuse,
+    ScriptedServer,
+    Silent,
+    Status,
+    Stream,
+)
+from marginalia.values import Message, Provider
+from tests.inference.asking import ask, call
 
 
 async def test_text_and_reasoning_arrive_in_their_order_and_then_the_ending() -> None:
     usage = {"prompt_tokens": 7, "completion_tokens": 2}
-    async with ScriptedServer([Stream(Reasoning("hm"), " Lead", "ing", usage=usage, finish="length")]) as server:
+    async with ScriptedServer(
+        [Stream(Reasoning("hm"), " Lead", "ing", usage=usage, finish="length")]
+    ) as server:
         asked = await ask(call(server.provider()))
     assert asked.chunks == [("reasoning", "hm"), ("text", " Lead"), ("text", "ing")]
     assert asked.ending.finish_reason == "length"
     assert asked.ending.usage is not None
     assert (asked.ending.usage.prompt_tokens, asked.ending.usage.completion_tokens) == (7, 2)
+
+
+async def test_a_server_that_does_not_stream_is_understood() -> None:
+    async with ScriptedServer([Json(text="OK")]) as server:
+        assert (await ask(call(server.provider()))).chunks == [("text", "OK")]
+
+
+async def test_deltas_of_any_shape_are_understood() -> None:
+    async with ScriptedServer([Deltas(deltas=[{"reasoning_content": "hm", "content": "One"}])]) as server:
+        assert (await ask(call(server.provider()))).chunks == [("reasoning", "hm"), ("text", "One")]
+
+
+@pytest.mark.parametrize("after", [1, 2])
+async def test_a_stream_that_breaks_off_keeps_its_text_and_is_not_asked_again(after: int) -> None:
+    async with ScriptedServer(
+        [Stream("Half ", "a ", "loaf", disconnect_after=after), Stream("never")]
+    ) as server:
+        asked = await ask(call(server.provider(max_retries=3)))
+    assert asked.text == "Half a "[: 5 + (after - 1) * 2]
+    assert asked.error is not None
+    assert asked.error.kind is ModelErrorKind.CONNECTION
+    assert len(server.completions) == 1
+
+
+async def test_a_connection_reset_in_mid_stream_keeps_the_text() -> None:
+    body = b'data: {"choices":[{"delta":{"content":"Half "}}]}\n\n'
+    async with ScriptedServer([Raw(data=body, cut=True)]) as server:
+        asked = await ask(call(server.provider()))
+    assert asked.text == "Half "
+    assert asked.error is not None
+    assert asked.error.kind is ModelErrorKind.CONNECTION
+
+
+async def test_a_finished_answer_is_finished_however_the_connection_ends() -> None:
+    body = b'data: {"choices":[{"delta":{"content":"Whole"},"finish_reason":"stop"}]}\n\n'
+    async with ScriptedServer([Raw(data=body, cut=True)]) as server:
+        asked = await ask(call(server.provider()))
+    assert (asked.text, asked.error) == ("Whole", None)
+
+
+async def test_a_body_that_is_no_stream_is_one_error() -> None:
+    async with ScriptedServer([Raw(data=b"data: {oops\n\n")]) as server:
+        asked = await ask(call(server.provider()))
+    assert asked.arrivals == []
+    assert asked.error is not None
+    assert "cannot be read" in str(asked.error)
+
+
+async def test_silence_is_a_timeout_and_is_not_asked_again() -> None:
+    for answer in (Silent(), Silent(headers=True), Stream("Half ", Pause(30))):
+        async with ScriptedServer([answer, Stream("never")]) as server:
+            began = time.monotonic()
+            asked = await ask(call(server.provider(timeout=0.3)))
+        assert asked.error is not None
+        assert asked.error.kind is ModelErrorKind.TIMEOUT
+        assert time.monotonic() - began < 3
+        assert len(server.completions) == 1
+
+
+async def test_leaving_the_block_closes_the_connection_at_once() -> None:
+    async with ScriptedServer([Stream("One ", Pause(30), "never")]) as server:
+        async with Models().stream(call(server.provider())) as arrivals:
+            async for arrival in arrivals:
+                assert arrival == Chunk("text", "One ")
+                break
+        left = time.monotonic()
+        request = server.completions[0]
+        await request.settled()
+    assert request.disconnected
+    assert (request.left_at or 0) - left < 0.2
+
+
+@pytest.mark.parametrize("answer", [Silent(), Silent(headers=True), Stream("One ", Pause(30))])
+async def test_cancelling_closes_the_connection_at_once_also_while_the_server_is_silent(
+    answer: object,
+) -> None:
+    async with ScriptedServer([answer]) as server:
+        with anyio.move_on_after(0.2) as scope:
+            await ask(call(server.provider()))
+        left = time.monotonic()
+        request = server.completions[0]
+        await request.settled()
+    assert scope.cancelled_caught
+    assert request.disconnected
+    assert (request.left_at or 0) - left < 0.2
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+async def test_trouble_before_the_answer_is_tried_again_with_growing_waits(status: int) -> None:
+    failure = Status(status, {"error": {"message": "asleep"}})
+    async with ScriptedServer([failure, failure, Stream("Awake.")]) as server:
+        asked = await ask(call(server.provider()))
+    assert (asked.text, asked.waits) == ("Awake.", [0.5, 1.0])
+    assert all("Trying again" in text for text in asked.progress)
+
+
+@pytest.mark.parametrize(("allowed", "requests"), [(None, 3), (0, 1), (1, 2)])
+async def test_the_number_of_retries_is_a_limit(allowed: int | None, requests: int) -> None:
+    async with ScriptedServer(default=Status(500, {"error": {"message": "asleep"}})) as server:
+        asked = await ask(call(server.provider(max_retries=allowed)))
+    assert len(server.completions) == requests
+    assert asked.error is not None
+    assert (asked.error.kind, asked.error.detail) == (ModelErrorKind.SERVER, "asleep")
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"), [({"Retry-After": "8"}, 8.0), ({"retry-after-ms": "1500", "Retry-After": "2"}, 1.5)]
+)
+async def test_the_wait_that_the_server_asks_for_is_kept(headers: dict[str, str], wait: float) -> None:
+    async with ScriptedServer([Status(429, {"error": "easy"}, headers), Stream("Done.")]) as server:
+        assert (await ask(call(server.provider()))).waits == [wait]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Status(401, {"error": {"message": "no"}}),
+        Status(400, {"error": {"message": "no"}}),
+        Status(429, {"error": {"message": "empty", "code": "insufficient_quota"}}),
+        Status(429, {"error": {"message": "easy"}}, {"Retry-After": "3600"}),
+    ],
+)
+async def test_what_a_second_try_cannot_help_is_not_tried_again(answer: Status) -> None:
+    async with ScriptedServer([answer, Stream("never")]) as server:
+        asked = await ask(call(server.provider()))
+    assert (asked.waits, len(server.completions)) == ([], 1)
+    assert asked.error is not None
+
+
+async def test_waiting_for_another_try_can_be_cancelled() -> None:
+    async with ScriptedServer(default=Status(429, {"error": "easy"}, {"Retry-After": "30"})) as server:
+        began = time.monotonic()
+        with anyio.move_on_after(0.3):
+            async with Models().stream(call(server.provider())) as arrivals:
+                async for _ in arrivals:
+                    pass
+    assert time.monotonic() - began < 2
+
+
+async def test_an_address_where_nobody_listens_is_a_connection_problem() -> None:
+    async with ScriptedServer([Refuse()]) as server:
+        asked = await ask(call(server.provider()))
+    assert asked.error is not None
+    assert asked.error.kind is ModelErrorKind.CONNECTION
+    assert len(asked.waits) == 2
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "127.0.0.1:1/v1", "http://[bad", "ftp://127.0.0.1/v1"])
+async def test_what_is_no_address_is_a_connection_problem(address: str) -> None:
+    asked = await ask(call(Provider(base_url=address, model="m", max_retries=0)))
+    assert asked.error is not None
+    assert asked.error.kind is ModelErrorKind.CONNECTION
+
+
+def refuses(word: str) -> object:
+    def answer(request: Recorded) -> Status | Stream:
+        if word in request.raw.decode():
+            return Status(400, {"error": {"message": f"Unsupported parameter: '{word}' is not supported."}})
+        return Stream("Done.")
+
+    return answer
+
+
+@pytest.mark.parametrize("word", ["max_completion_tokens", "stream_options", "reasoning_effort"])
+async def test_a_parameter_that_a_server_refuses_is_left_out_from_then_on_and_said_once(word: str) -> None:
+    async with ScriptedServer(default=refuses(word)) as server:
+        provider = server.provider(enable_reasoning=True, reasoning_effort="High")
+        models = Models()
+        first, second = await ask(call(provider), models), await ask(call(provider), models)
+    assert [first.text, second.text] == ["Done.", "Done."]
+    assert [len(first.progress), len(second.progress)] == [1, 0]
+    assert len(server.completions) == 3
+    if word == "max_completion_tokens":
+        assert server.completions[-1].body["max_tokens"] == 500
+
+
+async def test_a_server_that_refuses_everything_is_not_asked_for_ever() -> None:
+    refusal = Status(400, {"error": {"message": "max_tokens and max_completion_tokens are not supported"}})
+    async with ScriptedServer(default=refusal) as server:
+        asked = await ask(call(server.provider(additional_parameters={"max_tokens": 7})))
+    assert asked.error is not None
+    assert len(server.completions) <= 3
+
+
+async def test_a_model_that_wants_roles_to_alternate_gets_merged_messages() -> None:
+    def strict(request: Recorded) -> Status | Stream:
+        roles = [message["role"] for message in request.body["messages"]]
+        good = roles == ["system", "user", "assistant", "user"]
+        return Stream("Done.") if good else Status(400, {"error": "roles must alternate user/assistant"})
+
+    messages = tuple(
+        Message(role=role, content=text)
+        for role, text in [
+            ("system", "S"),
+            ("assistant", "A"),
+            ("assistant", "B"),
+            ("user", "C"),
+            ("system", "D"),
+        ]
+    )
+    async with ScriptedServer(default=strict) as server:
+        asked = await ask(call(server.provider(), messages=messages))
+    assert asked.text == "Done."
+    assert [each["content"] for each in server.completions[-1].body["messages"]][2:] == ["A\n\nB", "C\n\nD"]
+
+
+async def test_what_is_set_by_hand_is_not_learned_away() -> None:
+    async with ScriptedServer(default=refuses("max_completion_tokens")) as server:
+        asked = await ask(call(server.provider(settings={"limit": "max_completion_tokens"})))
+    assert asked.error is not None
+    assert len(server.completions) == 1
+
+
+async def test_reasoning_with_only_a_closing_tag_is_read_rightly_the_next_time() -> None:
+    answer = Stream("hm", "</think>", "\n\nText")
+    async with ScriptedServer([answer, answer]) as server:
+        models, provider = Models(), server.provider()
+        await ask(call(provider), models)
+        assert (await ask(call(provider), models)).chunks == [("reasoning", "hm"), ("text", "Text")]
+
+
+async def test_the_key_goes_to_the_server_and_nowhere_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    keys = KeyStore(tmp_path)
+    keys.set("mine", "sk-very-secret")
+    models = Models(tmp_path, keys=keys)
+    rude = Status(401, {"error": {"message": "Incorrect API key provided: sk-very-secret."}})
+    async with ScriptedServer([Stream("Done."), rude]) as server:
+        provider = server.provider(key_ref="mine")
+        await ask(call(provider), models)
+        asked = await ask(call(provider), models)
+    assert server.completions[0].headers["authorization"] == "Bearer sk-very-secret"
+    shown = f"{asked.error!s} {asked.error!r} {models!r} {keys!r} {provider!r} {caplog.text}"
+    assert "secret" not in shown
+
+
+async def test_a_key_that_nobody_has_is_said_before_anything_is_sent() -> None:
+    async with ScriptedServer() as server:
+        asked = await ask(call(server.provider(key_ref="env:NO_SUCH_VARIABLE_HERE")))
+    assert asked.error is not None
+    assert asked.error.kind is ModelErrorKind.AUTH
+    assert "NO_SUCH_VARIABLE_HERE" in str(asked.error)
+    assert server.requests == []
+
+
+async def test_a_proxy_in_the_environment_is_not_asked_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with ScriptedServer([Stream("Done.")]) as server:
+        assert (await ask(call(server.provider()))).text == "Done."
+
+
+async def test_eight_answers_at_once_and_twenty_cancelled_ones_leave_nothing_stuck() -> None:
+    models = Models()
+    async with ScriptedServer(default=Stream("a ", "b ", "c", pace=0.01)) as server:
+        provider = server.provider()
+
+        async def cancelled() -> None:
+            with anyio.move_on_after(0.015):
+                await ask(call(provider), models)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(cancelled)
+        texts: list[str] = []
+
+        async def whole() -> None:
+            texts.append((await ask(call(provider), models)).text)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(whole)
+    assert texts == ["a b c"] * 8
+
+
+def test_other_kinds_of_providers_are_not_supported() -> None:
+    models = Models()
+    assert [models.supports(Provider(kind=kind)) for kind in ("openai", "bundled", "other")] == [
+        True,
+        True,
+        False,
+    ]
+    with pytest.raises(InvalidInput, match="other"):
+        models.stream(call(Provider(kind="other")))
