@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
-import param
+from panel.util import edit_readonly
 
 from marginalia.errors import StoreError
 from marginalia.ui.components import Figures, Keys
@@ -111,7 +111,7 @@ class Session:
         )
 
     def _wire(self) -> None:
-        with param.edit_readonly(self.page):
+        with edit_readonly(self.page):
             self.page.busy = False  # its link to the server's state would cost two messages for every one
         self._tabs.link(self.desk, active="tab", bidirectional=True)
         self.desk.param.watch(self._sides, ["narrow"])

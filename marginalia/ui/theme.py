@@ -22,7 +22,22 @@ _DARK: dict[str, Any] = {
     "text": {"primary": "#e4dccf", "secondary": "#a99f92"},
     "divider": "rgba(235, 220, 200, 0.14)",
 }
+_SHEET: dict[str, Any] = {
+    "top": "auto !important",
+    "bottom": 0,
+    "width": "100% !important",
+    "height": "72vh !important",
+    "borderRadius": "16px 16px 0 0",
+}
 _FRAME: dict[str, Any] = {
+    # Sides that are drawers stand outside the page's own element, so their rules are the theme's.
+    "components": {
+        "MuiDrawer": {
+            "styleOverrides": {
+                "paper": {"backgroundImage": "none", "&.contextbar": {"@media (max-width: 500px)": _SHEET}},
+            },
+        },
+    },
     "typography": {"fontFamily": _SANS, "fontSize": 13},
     "shape": {"borderRadius": 8},
     # Below 900 pixels the sides become drawers: the page asks for the breakpoint "sm".

@@ -12,6 +12,8 @@ const h = (tag, props = {}, ...kids) => {
   el.append(...kids.flat().filter((kid) => kid !== null && kid !== undefined && kid !== false))
   return el
 }
+// A sentence in which *a word* is stressed, as the reasons of lore entries are written.
+const stressed = (text) => text.split(/\*([^*]+)\*/).map((piece, at) => at % 2 ? h("em", {}, piece) : piece)
 const figure = (number) => Number(number).toLocaleString("en-US")
 const remembered = (key) => { try { return JSON.parse(localStorage.getItem(key)) } catch { return null } }
 const remember = (key, value) => {

@@ -27,7 +27,7 @@ export function render({ model }) {
       const row = all.get(shown[at])
       const el = h("div", { class: "row" + (row.active ? " on" : "") + (row.id === opened ? " chosen" : ""), role: "option", "aria-selected": String(row.id === opened), title: `${row.lorebook}: ${row.reason}`, onclick: () => toggle(row.id) },
         h("i", { "aria-hidden": "true" }), h("span", { class: "name" }, row.name || "(no name)"), h("span", { class: "tokens figure" }, row.active ? figure(row.tokens) : ""),
-        h("span", { class: "reason" }, h("span", { class: "state" }, row.active ? "in: " : "not: "), row.reason))
+        h("span", { class: "reason" }, h("span", { class: "state" }, row.active ? "in: " : "not: "), stressed(row.reason)))
       el.style.top = at * ROW + "px"; out.push(el)
     }
     inner.replaceChildren(...(shown.length ? out : [h("p", { class: "none quiet" }, order.length ? "No entry is like that." : model.empty)]))
@@ -37,7 +37,7 @@ export function render({ model }) {
   function entry(message) {
     if (message.id !== opened && message.id !== 0) return
     opened = message.id
-    const gates = h("ul", { class: "gates" }, message.gates.map((gate) => h("li", { class: gate.passed ? "yes" : "no" }, h("span", {}, gate.text))))
+    const gates = h("ul", { class: "gates" }, message.gates.map((gate) => h("li", { class: gate.passed ? "yes" : "no" }, h("span", {}, stressed(gate.text)))))
     if (detail.form && detail.shownId === message.id && !message.saved) { detail.querySelector(".gates")?.replaceWith(gates); return }
     const form = fields(message.fields)
     const note = h("span", { class: "quiet" }, message.saved ? "Saved." : "")

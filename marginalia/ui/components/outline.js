@@ -5,7 +5,7 @@ export function render({ model }) {
   const inner = h("div", { class: "inner", role: "presentation" })
   const box = h("div", { class: "outline scroll", role: "listbox", tabIndex: 0, "aria-label": "Outline" }, inner)
   const rows = new Map()
-  let total = 0, chosen = 0, asked = ""
+  let total = 0, chosen = 0, asked = "", stale = false
   const range = () => { const from = Math.max(0, Math.floor(box.scrollTop / ROW) - 4); return [from, Math.min(total, from + Math.ceil((box.clientHeight || 600) / ROW) + 8)] }
   function draw() {
     const [from, to] = range(), out = []
@@ -20,7 +20,7 @@ export function render({ model }) {
     }
     inner.replaceChildren(...(total ? out : [h("p", { class: "none quiet" }, "The parts of the story will stand here.")]))
     const wants = `${from}-${to}`
-    if (total && wants !== asked && Array.from({ length: to - from }, (_, i) => from + i).some((at) => !rows.has(at))) { asked = wants; say("rows", { from, to }) }
+    if (total && wants !== asked && (stale || Array.from({ length: to - from }, (_, i) => from + i).some((at) => !rows.has(at)))) { asked = wants; say("rows", { from, to }) }
   }
   const choose = (number) => { chosen = number; draw(); box.setAttribute("aria-activedescendant", `row-${number - 1}`); say("show", { number }) }
   box.addEventListener("scroll", draw, { passive: true }); new ResizeObserver(draw).observe(box)
@@ -32,8 +32,8 @@ export function render({ model }) {
     if (y < box.scrollTop) box.scrollTop = y; else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight
   })
   const say = connect(model, {
-    outline: (message) => { const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60; total = message.total; asked = ""; rows.clear(); if (chosen > total) chosen = 0; draw(); if (atEnd) box.scrollTop = box.scrollHeight },
-    rows: (message) => { message.rows.forEach((row, at) => rows.set(message.from + at, row)); asked = ""; draw() },
+    outline: (message) => { const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60; total = message.total; asked = ""; stale = true; for (const at of rows.keys()) if (at >= total) rows.delete(at); if (chosen > total) chosen = 0; draw(); if (atEnd) box.scrollTop = box.scrollHeight },
+    rows: (message) => { if (stale) { stale = false; rows.clear() } message.rows.forEach((row, at) => rows.set(message.from + at, row)); asked = ""; draw() },
   })
   return box
 }

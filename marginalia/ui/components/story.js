@@ -19,14 +19,14 @@ export function render({ model }) {
   new ResizeObserver(pin).observe(box)
 
   // One menu, moved to the part that asks for it.
-  const item = (label, what, key) => h("button", { role: "menuitem", onclick: () => { const id = menu.part; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
+  const item = (label, what, key) => h("button", { role: "menuitem", onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
   const menu = h("div", { class: "menu", role: "menu", hidden: true },
     item("Edit", "edit", "E"), item("Regenerate", "regenerate"), item("Swipe", "swipe"), item("Branch Story", "branch"),
     item("Show Prompt", "prompt"), h("hr"), item("Delete", "delete"))
   frame.append(menu)
   const close = () => { menu.hidden = true; menu.opener?.setAttribute("aria-expanded", "false") }
   const open = (id, opener) => {
-    menu.part = id; menu.opener = opener; menu.hidden = false; opener.setAttribute("aria-expanded", "true")
+    menu.partId = id; menu.opener = opener; menu.hidden = false; opener.setAttribute("aria-expanded", "true")
     const at = opener.getBoundingClientRect(), inside = frame.getBoundingClientRect()
     const top = at.bottom - inside.top + 4
     menu.style.top = Math.min(top, inside.height - menu.offsetHeight - 8) + "px"
@@ -50,7 +50,7 @@ export function render({ model }) {
 
   function build(data) {
     const body = h("div", { class: "prose", html: data.html })
-    const more = h("button", { class: "more", "aria-label": `Menu of part ${data.number}`, "aria-haspopup": "menu", "aria-expanded": "false", onclick: (event) => menu.hidden || menu.part !== data.id ? open(data.id, event.currentTarget) : close() }, "⋯")
+    const more = h("button", { class: "more", "aria-label": `Menu of part ${data.number}`, "aria-haspopup": "menu", "aria-expanded": "false", onclick: (event) => menu.hidden || menu.partId !== data.id ? open(data.id, event.currentTarget) : close() }, "⋯")
     const foot = h("footer", {},
       h("span", { class: "facts quiet" }, data.facts), h("span", { class: "gap" }), versions(data),
       data.last ? h("button", { class: "link", onclick: () => act("regenerate", data.id) }, "Regenerate") : null,

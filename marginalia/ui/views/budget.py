@@ -34,7 +34,7 @@ class BudgetView(Viewer):
         self._range = Range1d(0, 1)
         self._figures = Figures(sizing_mode="stretch_width")
         self._layout = pn.Column(
-            pn.pane.Bokeh(self._figure(), height=54, sizing_mode="stretch_width", margin=(14, 14, 4, 14)),
+            pn.pane.Bokeh(self._figure(), height=54, sizing_mode="stretch_width"),
             self._figures,
             sizing_mode="stretch_both",
             scroll="y-auto",
@@ -48,7 +48,7 @@ class BudgetView(Viewer):
     def _figure(self) -> figure:
         plot = figure(
             height=54, sizing_mode="stretch_width", tools="", toolbar_location=None, x_range=self._range, y_range=(0, 1),
-            x_axis_type=None, y_axis_type=None, min_border=0, outline_line_color=None,
+            x_axis_type=None, y_axis_type=None, min_border=0, outline_line_color=None, margin=(14, 16, 4, 16),
             background_fill_alpha=0, border_fill_alpha=0,
         )  # fmt: skip
         plot.grid.visible = False
