@@ -31,6 +31,7 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
 from marginalia.studio.runs import Runs
+from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.summaries import Summaries
 from marginalia.values import Book, BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
 
@@ -75,10 +76,16 @@ class Studio:
         self._store = Store.open(
             self.path, user=user, clock=self._clock, tokenizer=self.tokenizer, new_uid=self._new_uid
         )
-        self.books, self.lorebooks = self._store.books, self._store.lorebooks
+        folder = None if self.path == IN_MEMORY else Path(self.path).parent
+        self.books = Bookshelf(
+            self._store,
+            made_by=_versions(self.tokenizer)["marginalia"],
+            folder=None if folder is None else folder / BACKUPS,
+            writing=lambda book: self.running(book) is not None,
+        )
+        self.lorebooks = self._store.lorebooks
         self.providers, self.protocols = self._store.providers, self._store.protocols
         self.story, self.settings = self._store.story, self._store.settings
-        folder = None if self.path == IN_MEMORY else Path(self.path).parent
         self.keys = KeyStore(folder)
         self.models = Models(folder, keys=self.keys)
         self.pipeline = Pipeline()

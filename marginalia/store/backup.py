@@ -1,0 +1,155 @@
+"""Backups of books in the store: taken at one moment, put back in one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from marginalia.errors import Busy
+from marginalia.store.backup_lore import entry_numbers, link_lore
+from marginalia.store.backup_read import read_backup
+from marginalia.store.backup_write import clear_story, write_story
+from marginalia.store.codec import rebuilt
+from marginalia.store.drafts import tell_story
+from marginalia.store.rows import pages_of
+from marginalia.store.session import Change
+from marginalia.store.tables import BOOKS, PROTOCOLS, PROVIDERS, changed
+from marginalia.values import Book, BookId, ProtocolId, ProviderId
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from marginalia.store import Store
+    from marginalia.store.backup_check import Checked
+    from marginalia.store.backup_records import BookBackup, NamedRow
+    from marginalia.store.desk import Desk
+    from marginalia.store.session import ChangeKind, Session, Transaction
+    from marginalia.store.tables import R, Table
+
+
+def desk_of(store: Store) -> Desk:
+    """The desk of *store*, for facades that extend its repositories."""
+    return store._desk  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - one package
+
+
+class Backups:
+    """Takes and restores the books of one user."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def take(self, book: Book | BookId) -> BookBackup:
+        """The book with everything in it; raises ``NotFound``. What is just being written counts as stopped."""
+        number = _number(book)
+        return self._desk.database.read(
+            lambda session: read_backup(session, number, self._desk.user, self._desk.tokenizer)
+        )
+
+    def apply(self, book: Book | BookId, checked: Checked, *, story_only: bool = False) -> Book:
+        """Put the story of a backup in the place of a book's, and with it all else unless *story_only*.
+
+        All of it or nothing. Provider and protocol are linked by uid, then by name among the user's own, else they stay
+        (spec/semantics.md, B1 105). Raises ``NotFound``, or ``Busy`` while the book is being written to.
+        """
+        number, backup, now = _number(book), checked.backup, self._desk.clock()
+
+        def work(transaction: Transaction) -> Book:
+            record = BOOKS.mine(transaction, number, self._desk.user)
+            if pages_of(transaction, number).drafts:
+                raise Busy(
+                    "This book is being written to just now. Wait until it is done, or stop the generation first."
+                )
+            if not story_only:
+                record = BOOKS.update(transaction, self._restored(transaction, record, backup, now), now)
+            clear_story(transaction, number)
+            return self._fill(transaction, record, backup, keep_variables=story_only)
+
+        return self._desk.database.write(work)
+
+    def plant(self, checked: Checked, *, name: str | None = None) -> Book:
+        """A new book from a backup, all of it or nothing; identifiers are kept where they are free."""
+        backup, now = checked.backup, self._desk.clock()
+
+        def work(transaction: Transaction) -> Book:
+            taken = transaction.row("SELECT 1 FROM book WHERE uid = ? LIMIT 1", backup.book.uid)
+            uid = self._desk.new_uid() if taken or not backup.book.uid else backup.book.uid
+            fresh = Book(uid=uid, owner=self._desk.user, created=backup.book.created)
+            book = self._restored(transaction, fresh, backup, now)
+            record = BOOKS.insert(transaction, changed(book, name=name or backup.book.name), now)
+            return self._fill(transaction, record, backup, keep_variables=False)
+
+        return self._desk.database.write(work)
+
+    def links(self, backup: BookBackup) -> tuple[str, ...]:
+        """What of provider and protocol would not be found here, in sentences."""
+
+        def work(session: Session) -> tuple[str, ...]:
+            missing: list[tuple[str, str]] = []
+            if backup.provider and self._linked(session, PROVIDERS, backup.provider) is None:
+                missing.append(("model connection", backup.provider.name))
+            if backup.protocol and self._linked(session, PROTOCOLS, backup.protocol) is None:
+                missing.append(("protocol", backup.protocol.name))
+            return tuple(
+                f"There is no {what} “{name}” here; a book that has one keeps its own."
+                for what, name in missing
+            )
+
+        return self._desk.database.read(work)
+
+    def _restored(self, transaction: Transaction, record: Book, backup: BookBackup, now: datetime) -> Book:
+        """The settings of *backup* on *record*, linked to what this user has."""
+        provider, protocol = record.provider_id, record.protocol_id
+        if backup.provider is not None:
+            found = self._linked(transaction, PROVIDERS, backup.provider)
+            if found is None and provider is None:
+                found = self._made(transaction, PROVIDERS, backup.provider, now)
+            provider = provider if found is None else ProviderId(found.id)
+        if backup.protocol is not None:
+            known = self._linked(transaction, PROTOCOLS, backup.protocol)
+            if known is None and protocol is None:
+                known = self._made(transaction, PROTOCOLS, backup.protocol, now)
+            protocol = protocol if known is None else ProtocolId(known.id)
+        lorebook = link_lore(transaction, backup, owner=self._desk.user, new_uid=self._desk.new_uid, now=now)
+        return rebuilt(
+            Book,
+            backup.book.settings,
+            id=record.id,
+            uid=record.uid,
+            owner=record.owner,
+            name=backup.book.name,
+            provider_id=provider,
+            protocol_id=protocol,
+            lorebook_id=lorebook,
+            active_leaf=record.active_leaf,
+            global_variables=record.global_variables,
+            created=record.created,
+            updated=record.updated,
+        )
+
+    def _fill(
+        self, transaction: Transaction, record: Book, backup: BookBackup, *, keep_variables: bool
+    ) -> Book:
+        entries = entry_numbers(transaction, backup, self._desk.user)
+        leaf = write_story(transaction, record.id, backup, new_uid=self._desk.new_uid, entries=entries)
+        variables = record.global_variables if keep_variables else backup.book.variables
+        moved = BOOKS.move(transaction, record, leaf=leaf, shared=dict(variables))
+        tell_story(transaction, record.id)
+        transaction.notify(self._desk.user, Change(kind="book", book_id=record.id))
+        return moved
+
+    def _linked(self, session: Session, table: Table[R], row: NamedRow) -> R | None:
+        """The user's own record with that uid, else the oldest with that name, whatever its case."""
+        mine = table.of_owner(session, self._desk.user)
+        named = (each for each in mine if each.name.casefold() == row.name.strip().casefold())
+        return next((each for each in mine if row.uid and each.uid == row.uid), next(named, None))
+
+    def _made(self, transaction: Transaction, table: Table[R], row: NamedRow, now: datetime) -> R:
+        taken = transaction.row(f"SELECT 1 FROM {table.name} WHERE uid = ? LIMIT 1", row.uid)  # noqa: S608 - names of ours
+        uid = self._desk.new_uid() if taken or not row.uid else row.uid
+        fields = {"owner": self._desk.user, "uid": uid, "name": row.name, "created": row.created}
+        kind: ChangeKind = table.name
+        transaction.notify(self._desk.user, Change(kind=kind))
+        return table.insert(transaction, rebuilt(table.cls, row.settings, **fields), now)
+
+
+def _number(book: Book | BookId) -> BookId:
+    return book.id if isinstance(book, Book) else book

@@ -1,0 +1,147 @@
+"""The books of a studio: the store's, and how one leaves and comes back as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from marginalia.errors import Busy, InvalidInput, StoreError
+from marginalia.store import Store
+from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup_check import Checked, checked
+from marginalia.store.backup_file import Manifest, pack, unpack
+from marginalia.store.repositories import Books
+from marginalia.studio.names import file_name
+from marginalia.values import Book, BookId
+
+BACKUPS = "backups"
+BEFORE_RESTORE = "before-restore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupContents:
+    """What a backup holds, and what will not come back as it was: ``notes`` are sentences for the writer.
+
+    ``parts`` counts the living parts, ``texts`` all versions of all parts, ``words`` those of the active branch's
+    whole tree.
+    """
+
+    name: str
+    created: datetime
+    made_by: str
+    version: int
+    parts: int
+    texts: int
+    words: int
+    summaries: int
+    receipts: int
+    lorebooks: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Bookshelf(Books):
+    """``studio.books``: everything that ``store.Books`` does, and backups of single books.
+
+    A backup is one file with the whole tree, every revision, summaries, lore, receipts and settings, and without any
+    API key. *folder* gets a backup of what a restore is about to replace; without one (in memory) nothing does.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        made_by: str,
+        folder: Path | None = None,
+        writing: Callable[[BookId], bool] = lambda _book: False,
+    ) -> None:
+        desk = desk_of(store)
+        super().__init__(desk)
+        self._backups = Backups(desk)
+        self._made_by = made_by
+        self._folder = folder
+        self._writing = writing
+
+    def backup(self, book: Book | BookId) -> bytes:
+        """The backup of a book, as a file's contents; raises ``NotFound``.
+
+        An answer that is just being written is in it as far as it has come.
+        """
+        return pack(self._backups.take(book), now=self._desk.clock(), made_by=self._made_by)
+
+    def contents(self, data: bytes) -> BackupContents:
+        """What is in a backup, checked to the last row, without storing anything; raises ``FormatError``."""
+        manifest, found = _read(data)
+        return _contents(manifest, found, self._backups.links(found.backup))
+
+    def restore(self, record: Book | int, data: bytes | None = None, *, story_only: bool = False) -> Book:
+        """Bring a book back: from the trash, or with *data* to what a backup of it (or of another book) holds.
+
+        With *story_only* name, lore, prompts and all other settings stay as they are. The backup is checked whole
+        before anything is replaced, and then all of it is stored or nothing. What stood there before is kept as a
+        backup of its own, in the folder ``backups/before-restore`` beside the database.
+
+        Raises:
+            FormatError: the data is no backup, damaged, or too new.
+            Busy: the book is being written to.
+            NotFound: there is no such book.
+        """
+        if data is None:
+            return super().restore(record)
+        _, found = _read(data)
+        book = self.get(record)
+        if self._writing(book.id):
+            raise Busy(
+                "This book is being written to just now. Wait until it is done, or stop the generation first."
+            )
+        self._keep(book)
+        return self._backups.apply(book, found, story_only=story_only)
+
+    def clone(self, source: Book | BookId | bytes, *, name: str | None = None) -> Book:
+        """A new book that has everything a book, or a backup, has; raises like :meth:`restore`.
+
+        Identifiers are kept where they are free, so that a backup opened in an empty installation gives the same book.
+        """
+        if name is not None and not name.strip():
+            raise InvalidInput("A book needs a name, and a blank one would not be found again.")
+        data = source if isinstance(source, bytes) else self.backup(source)
+        _, found = _read(data)
+        return self._backups.plant(found, name=None if name is None else name.strip())
+
+    def _keep(self, book: Book) -> None:
+        if self._folder is None:
+            return
+        folder = self._folder / BEFORE_RESTORE
+        path = folder / f"{file_name(book.name)}-{self._desk.clock():%Y%m%d-%H%M%S-%f}.marginalia"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.backup(book))
+        except OSError as error:
+            raise StoreError(
+                f"The book as it is now could not be kept in {path} ({error.strerror}), so nothing was replaced. "
+                "Make room there and try again."
+            ) from error
+
+
+def _read(data: bytes) -> tuple[Manifest, Checked]:
+    manifest, backup = unpack(data)
+    return manifest, checked(backup)
+
+
+def _contents(manifest: Manifest, found: Checked, missing: tuple[str, ...]) -> BackupContents:
+    backup = found.backup
+    words = {version.id: int(version.detail.get("words", 0)) for version in backup.versions}
+    return BackupContents(
+        name=backup.book.name,
+        created=manifest.created,
+        made_by=manifest.made_by,
+        version=manifest.version,
+        parts=len(backup.living),
+        texts=len(backup.versions),
+        words=sum(words[part.version] for part in backup.living),
+        summaries=len(backup.summaries),
+        receipts=len(backup.receipts),
+        lorebooks=tuple(each.name for each in backup.lorebooks),
+        notes=(*found.notes, *missing),
+    )
