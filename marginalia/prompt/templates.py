@@ -16,7 +16,7 @@ from marginalia.prompt.context import Rendered, TemplateContext
 from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.claims import parse_mixed
 from marginalia.prompt.macros.evaluator import Run
-from marginalia.prompt.macros.lint import Hint, lint
+from marginalia.prompt.macros.lint import Hint, lint, lint_mixed
 from marginalia.prompt.macros.parser import parse
 from marginalia.prompt.macros.problems import Mistake
 from marginalia.prompt.macros.scanner import is_plain
@@ -141,7 +141,7 @@ def check(
         if syntax == "jinja":
             names = compiled(source, macros).names
             nodes = parse_mixed(source, macros)
-            hints: tuple[Hint, ...] = ()
+            hints = lint_mixed(source, macros)
         else:
             nodes = _compiled(source, macros) or ()
             names = survey(nodes).names

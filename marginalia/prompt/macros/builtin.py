@@ -1,7 +1,7 @@
 """The macros that every template may call.
 
-They are SillyTavern's names with a book's meaning: the character of a chat is the POV character, its messages are the parts
-of the story. Names that have no meaning in a book print nothing.
+They are SillyTavern's names with a book's meaning: the character of a chat is the POV character, its messages are the
+parts of the story. Names that have no meaning in a book print nothing.
 """
 
 from __future__ import annotations

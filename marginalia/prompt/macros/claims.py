@@ -35,8 +35,10 @@ _INSIDE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|["']|[(\[{]|[)\]]|%
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 
-def parse_mixed(source: str, macros: MacroTable) -> Nodes:
+def parse_mixed(source: str, macros: MacroTable, printed: list[Tag] | None = None) -> Nodes:
     """The tree of a Jinja text: macros as in any template, everything else as :class:`Native`.
+
+    Macro tags that are printed as they stand are added to *printed*.
 
     Raises:
         Mistake: it is too long, a tag or string is not closed, or a macro block is wrong.
@@ -46,7 +48,11 @@ def parse_mixed(source: str, macros: MacroTable) -> Nodes:
             source, MAX_LENGTH, f"A Jinja template may have {MAX_LENGTH:,} characters. Make it shorter."
         )
     pieces = _Mixed(source).run()
-    return _MixedParser(source, macros).sequence(pieces)
+    parser = _MixedParser(source, macros)
+    nodes = parser.sequence(pieces)
+    if printed is not None:
+        printed.extend(parser.printed)
+    return nodes
 
 
 class _MixedParser(Parser):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from marginalia.prompt.macros.builtin import WITHOUT_MEANING
+from marginalia.prompt.macros.claims import parse_mixed
 from marginalia.prompt.macros.parser import Parser
 from marginalia.prompt.macros.problems import position
 from marginalia.prompt.macros.scanner import Tag, scan
@@ -54,6 +55,18 @@ def lint(source: str, macros: MacroTable, known: Collection[str]) -> tuple[Hint,
     ]
     found += list(_without_meaning(source, view.macros))
     return tuple(Hint(text, *position(source, at)) for at, text in sorted(found))
+
+
+def lint_mixed(source: str, macros: MacroTable) -> tuple[Hint, ...]:
+    """The hints for the macros of a Jinja template.
+
+    Raises:
+        Mistake: it does not compile.
+    """
+    printed: list[Tag] = []
+    parse_mixed(source, macros, printed)
+    found = sorted((tag.start, _printed(source, tag)) for tag in printed)
+    return tuple(Hint(text, *position(source, at)) for at, text in found)
 
 
 def _printed(source: str, tag: Tag) -> str:

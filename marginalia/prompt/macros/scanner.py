@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SHOWN_AGAIN = re.compile(r"\{\{\s*///\s*\}\}")
-_SPECIAL = re.compile(r"\{\{|\\[{}]|<(?ai:[UBCG])")
+_SPECIAL = re.compile(r"\{\{|\\[{}]|<(?ai:USER|BOT|CHAR|GROUP|CHARIFNOTGROUP)>")
 
 
 @dataclass(slots=True, eq=False)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from marginalia.errors import InvalidInput
 from marginalia.prompt.context import TemplateContext
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(
+    NamedTuple
+):  # not a dataclass: one is made for every macro of every render, and this is made faster
     """One call of a macro, as its function sees it.
 
     ``arguments`` are evaluated texts; missing ones at the end are left out. ``place`` names the template and

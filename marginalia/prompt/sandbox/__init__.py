@@ -1,8 +1,9 @@
 """Jinja for an author's own templates, in a sandbox that reaches nothing and cannot run away.
 
-Jinja's documentation says that its sandbox alone is no solution, and every escape so far came through a helper that reaches
-attributes. So filters, tests, methods and globals are lists of what is allowed; loops, calls, operators, filters and output
-are metered; constants are not folded, since that would run the template while it is compiled.
+Jinja's documentation says that its sandbox alone is no solution, and every escape so far came through a helper
+that reaches attributes. So filters, tests, methods and globals are lists of what is allowed; loops, calls,
+operators, filters and output are metered; constants are not folded, since that would run the template while it is
+compiled.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from marginalia.prompt.sandbox.runs import RUN, Fragment, JinjaRun, Named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """A Jinja template, ready to render; ``names`` are those it asks for and does not set itself, in order of appearance."""
+    """A Jinja template, ready to render; ``names`` are those it asks for and does not set itself, in order."""
 
     template: jinja2.Template
     mixed: Mixed

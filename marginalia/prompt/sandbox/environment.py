@@ -17,16 +17,17 @@ from marginalia.prompt.sandbox.limits import MAX_CALLS, allow, size
 from marginalia.prompt.sandbox.operators import MOST_BITS, OPERATORS, bits, limited_range
 from marginalia.prompt.sandbox.runs import NamesContext, Unknown, finalize, run_of
 
-_TESTS = (
-    "defined undefined none string number integer float boolean sequence mapping iterable even odd divisibleby "
-    "eq equalto ne gt greaterthan ge lt lessthan le in true false lower upper"
-).split()
+_TEST_NAMES = """
+    defined undefined none string number integer float boolean sequence mapping iterable even odd divisibleby
+    eq equalto ne gt greaterthan ge lt lessthan le in true false lower upper
+"""
 _TEXT_METHODS = frozenset(
-    "upper lower title capitalize strip lstrip rstrip startswith endswith split".split()
+    {"upper", "lower", "title", "capitalize", "strip", "lstrip", "rstrip", "startswith", "endswith", "split"}
 )
 _MAPPING_METHODS = frozenset({"items", "keys", "values", "get"})
 _LOOP_NAMES = frozenset(
-    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
+    {"index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0"}
+    | {"previtem", "nextitem", "cycle", "changed"}
 )
 
 
@@ -48,7 +49,8 @@ class Environment(ImmutableSandboxedEnvironment):
         )
         self.globals = {"range": limited_range}
         self.filters = {name: _metered(function) for name, function in FILTERS.items()}
-        self.tests = {name: _metered(self.tests[name]) for name in _TESTS}
+        tests = cast("Mapping[str, Callable[..., Any]]", self.tests)
+        self.tests = {name: _metered(tests[name]) for name in _TEST_NAMES.split()}
 
     def getattr(self, obj: Any, attribute: str) -> Any:  # noqa: ANN401 - Jinja's signature
         """An item of a mapping, an allowed method, or something about a loop; nothing else has attributes."""
@@ -83,7 +85,7 @@ class Environment(ImmutableSandboxedEnvironment):
             owner is not None and getattr(obj, "__name__", "") in _allowed(owner)
         )
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N805 - Jinja's signature
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N805, PYI063 - Jinja's signature
         """Call what may be called, not too deep."""
         run = run_of(__context)
         run.calls += 1
@@ -118,7 +120,8 @@ def _allowed(obj: object) -> frozenset[str]:
 
 
 def _metered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter or test that counts itself and what it makes. How Jinja's own functions want to be called is noted on them."""
+    """A filter or test that counts itself and what it makes."""
+    # Jinja notes on its own functions what they want to be called with.
     kind = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
 
     @pass_context

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import nodes
 from jinja2.ext import Extension
@@ -181,22 +181,25 @@ class Meters(NodeTransformer):
     """Meters loops and ``~``, and refuses what reaches other templates."""
 
     def generic_visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> nodes.Node:  # noqa: ANN401 - Jinja's signature
+        """Refuse what reaches other templates; look at what is inside of everything else."""
         if isinstance(node, _BANNED):
             name = type(node).__name__.lower()
             raise Mistake(f"{name} is not allowed in a template.", line=node.lineno, column=1)
         return super().generic_visit(node, *args, **kwargs)
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - Jinja's naming
+        """Meter a loop."""
         printed = sum(len(data.data) for data in node.find_all(nodes.TemplateData))
         self.generic_visit(node)
-        node.iter = _call("metered", [node.iter, nodes.Const(printed)], node.lineno)
+        node.iter = _call("metered", [cast("nodes.Expr", node.iter), nodes.Const(printed)], node.lineno)
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - Jinja's naming
+        """Check the size of a ``~`` before it is made."""
         self.generic_visit(node)
         return _call("concatenated", list(node.nodes), node.lineno)
 
 
 def _call(name: str, arguments: list[nodes.Expr], line: int) -> nodes.Call:
     function = nodes.ExtensionAttribute(MacroTags.identifier, name)
-    return nodes.Call(function, [nodes.ContextReference(), *arguments], [], None, None).set_lineno(line)
+    return nodes.Call(function, [nodes.ContextReference(), *arguments], [], None, None, lineno=line)

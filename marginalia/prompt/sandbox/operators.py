@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ MOST_BITS = 256
 
 
 def limited_range(*bounds: int) -> range:
+    """``range``, of a length that can be gone through."""
     numbers = range(*bounds)
     if len(numbers) > MAX_ITEMS:
         raise TemplateError(f"The template was stopped: a range may have {MAX_ITEMS:,} numbers.")
@@ -21,6 +21,7 @@ def limited_range(*bounds: int) -> range:
 
 
 def bits(value: object) -> int:
+    """How large a whole number is; 0 for anything else."""
     return value.bit_length() if isinstance(value, int) else 0
 
 
@@ -50,12 +51,24 @@ def _remainder(left: Any, right: Any) -> Any:  # noqa: ANN401 - Jinja hands over
     return left % right
 
 
+def _quotient(left: Any, right: Any) -> Any:  # noqa: ANN401 - Jinja hands over anything
+    return left / right
+
+
+def _floor(left: Any, right: Any) -> Any:  # noqa: ANN401 - Jinja hands over anything
+    return left // right
+
+
+def _difference(left: Any, right: Any) -> Any:  # noqa: ANN401 - Jinja hands over anything
+    return left - right
+
+
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": _added,
-    "-": operator.sub,
+    "-": _difference,
     "*": _product,
-    "/": operator.truediv,
-    "//": operator.floordiv,
+    "/": _quotient,
+    "//": _floor,
     "%": _remainder,
     "**": _power,
 }

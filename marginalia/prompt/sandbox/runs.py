@@ -117,6 +117,7 @@ class NamesContext(Context):
     """Names: Jinja's own and the template's data, then the facts of the turn, then macros."""
 
     def resolve_or_missing(self, key: str) -> Any:  # noqa: ANN401 - Jinja's signature
+        """What *key* stands for."""
         value = super().resolve_or_missing(key)
         return run_of(self).fallback(key) if value is missing or value is None else value
 
