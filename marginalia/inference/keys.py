@@ -18,6 +18,8 @@ from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Protocol, cast
 
+import msgspec
+
 from marginalia.errors import InvalidInput
 
 _ENVIRONMENT = "env:"
@@ -47,7 +49,7 @@ class KeyStore:
     def get(self, reference: str) -> str | None:
         """The key that *reference* names; ``None`` when nobody has it, and for the empty reference."""
         if reference.startswith(_ENVIRONMENT):
-            return self._environment.get(reference.removeprefix(_ENVIRONMENT)) or None
+            return self._environment.get(reference.removeprefix(_ENVIRONMENT), "").strip() or None
         if reference.startswith(_KEYRING):
             return _keyring().get_password(_SERVICE, reference.removeprefix(_KEYRING))
         return self._read().get(reference) if reference else None
@@ -60,12 +62,13 @@ class KeyStore:
             raise InvalidInput(
                 f"{reference} is an environment variable: set it where the app is started, not here."
             )
-        if any(character.isspace() for character in key.strip()) or not key.strip().isascii():
-            raise InvalidInput("An API key has no spaces and only plain characters; copy it again.")
+        key = key.strip()
+        if not key or not key.isascii() or any(character.isspace() for character in key):
+            raise InvalidInput("An API key has only plain characters and no spaces; copy it again.")
         if reference.startswith(_KEYRING):
-            _keyring().set_password(_SERVICE, reference.removeprefix(_KEYRING), key.strip())
+            _keyring().set_password(_SERVICE, reference.removeprefix(_KEYRING), key)
         else:
-            self._change(reference, key.strip())
+            self._change(reference, key)
 
     def forget(self, reference: str) -> None:
         """Remove the key under *reference*; does nothing when there is none."""
@@ -80,10 +83,10 @@ class KeyStore:
         if self._path is None:
             return {}
         try:
-            return dict(json.loads(self._path.read_bytes()))
+            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])
         except FileNotFoundError:
             return {}
-        except ValueError:
+        except msgspec.MsgspecError:
             raise InvalidInput(
                 f"The key file {self._path} cannot be read; remove it and enter the keys again."
             ) from None

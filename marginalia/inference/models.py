@@ -93,7 +93,10 @@ class Models:
         """The API key of *provider*; raises :class:`ModelError` when it names one that nobody has."""
         if not provider.key_ref:
             return None
-        key = self.keys.get(provider.key_ref)
+        try:
+            key = self.keys.get(provider.key_ref)
+        except InvalidInput as error:
+            raise ModelError(ModelErrorKind.AUTH, str(error)) from error
         if key is None:
             raise missing_key(provider.key_ref)
         return key
