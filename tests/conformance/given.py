@@ -35,8 +35,8 @@ async def world_of(case: Case) -> AsyncIterator[World]:
 
 @contextmanager
 def _place(case: Case) -> Iterator[str]:
-    """In memory, or in a file when the case closes the studio and opens it again."""
-    if all(op["do"] != "reload" for op in case.when):
+    """In memory, or in a file when the case closes the studio and opens it again, perhaps as somebody else."""
+    if all(op["do"] != "reload" and "as_user" not in op for op in case.when):
         yield ":memory:"
     else:
         with tempfile.TemporaryDirectory() as folder:
@@ -63,8 +63,13 @@ async def _furnish(world: World) -> None:
 def _provider(world: World, raw: Json | None) -> mg.Provider | None:
     if raw is None:
         return None
+    key_ref = ""
+    if raw.get("api_key"):
+        key_ref = "the key of the case"
+        world.studio.keys.set(key_ref, raw["api_key"])
     return world.studio.providers.create(
         name=raw.get("name") or "Stub",
+        key_ref=key_ref,
         kind=vocabulary.provider_kind(raw),
         base_url=world.server.base_url,
         model=raw.get("model") or "stub-1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -43,9 +45,9 @@ class TickingClock:
         return self._last
 
 
-def open_studio(path: str, clock: TickingClock) -> mg.Studio:
+def open_studio(path: str, clock: TickingClock, user: str = "local") -> mg.Studio:
     """A studio as every case has it."""
-    return mg.Studio(path, tokenizer=WordTokenizer(), clock=clock)
+    return mg.Studio(path, tokenizer=WordTokenizer(), clock=clock, user=user)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,6 +78,20 @@ class World:
         """Close the studio and open its file again."""
         await self.studio.aclose()
         self.studio = open_studio(self.path, self.clock)
+
+    @asynccontextmanager
+    async def as_user(self, name: str | None) -> AsyncIterator[mg.Studio]:
+        """The studio as somebody else opens it; everybody has the same file, one after the other."""
+        if name is None:
+            yield self.studio
+            return
+        await self.studio.aclose()
+        self.studio = open_studio(self.path, self.clock, user=name)
+        try:
+            yield self.studio
+        finally:
+            await self.studio.aclose()
+            self.studio = open_studio(self.path, self.clock)
 
     @property
     def book(self) -> mg.Book:

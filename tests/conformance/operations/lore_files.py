@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import marginalia as mg
 from marginalia.values import LorebookId
 from tests.conformance import observing, vocabulary
+from tests.conformance.case import Value
+from tests.conformance.lorebook_edits import edited
+from tests.conformance.matchers import mismatches
 from tests.conformance.recorder import failure
-from tests.conformance.seen import MISSING
-from tests.conformance.world import NotBuiltYetError, World, needed
+from tests.conformance.seen import MISSING, Mismatches, Surroundings
+from tests.conformance.world import World, needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 async def import_world_info(world: World, op: Json) -> Observers:
     """Import a world-info file."""
     raw = op["raw"] if "raw" in op else json.dumps(op["json"], ensure_ascii=False)
-    seen = _Import(world, world.studio)
+    seen = _Import(world.studio)
     seen.take(raw, op.get("file_name") or "upload.json")
     if op.get("use_in_book") and seen.made:
         world.lorebooks[seen.made[0].name] = seen.made[0].id
@@ -35,17 +40,22 @@ async def import_world_info(world: World, op: Json) -> Observers:
 
 
 async def import_lorebook(world: World, op: Json) -> Observers:
-    """Import a lorebook in the product's own format."""
-    if op.get("edit"):
-        message = "a documented file format of lorebooks, to edit an export"
-        raise NotBuiltYetError(message)
-    studio = world.studio
-    if op.get("as_user"):
-        studio = needed(studio, "for_user")(op["as_user"])
-    if op.get("on") == "fresh_installation":
-        studio = mg.Studio(":memory:", clock=world.clock)
-    seen = _Import(world, studio)
+    """Import a lorebook in the product's own format, perhaps as somebody else or on another installation."""
     raw = op["raw"] if "raw" in op else world.made[f"export {op['from']}"]
+    if op.get("edit"):
+        raw = edited(raw, op["edit"])
+    if op.get("on") == "fresh_installation":
+        other = mg.Studio(":memory:", clock=world.clock)
+        try:
+            return _import(world, other, op, raw)
+        finally:
+            await other.aclose()
+    async with world.as_user(op.get("as_user")) as studio:
+        return _import(world, studio, op, raw)
+
+
+def _import(world: World, studio: mg.Studio, op: Json, raw: str | bytes) -> Observers:
+    seen = _Import(studio)
     seen.take(raw, "lorebook.json", format="marginalia")
     if "as" in op and seen.made:
         world.made[f"import {op['as']}"] = seen.made[0]
@@ -55,15 +65,16 @@ async def import_lorebook(world: World, op: Json) -> Observers:
 class _Import:
     """One import and what it created."""
 
-    def __init__(self, world: World, studio: mg.Studio) -> None:
-        self._world = world
+    def __init__(self, studio: mg.Studio) -> None:
         self._studio = studio
         self._before = {each.id: each for each in studio.lorebooks.all()}
         self._error: Exception | None = None
+        self._file = ""
         self.made: Sequence[mg.Lorebook] = ()
 
     def take(self, raw: str | bytes, file_name: str, **options: str) -> None:
         """Import the file, under its own name."""
+        self._file = raw if isinstance(raw, str) else raw.decode(errors="replace")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / file_name
             path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
@@ -76,9 +87,14 @@ class _Import:
         """What can be seen of the import."""
         shelf = self._studio.lorebooks
         created = [each for each in shelf.all() if each.id not in self._before]
+        by_name = {
+            each.name: [vocabulary.described_entry(e) for e in shelf.entries(each)] for each in created
+        }
+        paths = _Paths({each.id: each for each in shelf.all()}, root)
+        below = {each.name: _names_below(shelf, each) for each in created}
+        owners = sorted({each.owner for each in created if each.tags or _has_tags(by_name[each.name])})
         known = {each.uid for each in self._before.values()}
         changed = any(shelf.get(known) != record for known, record in self._before.items())
-        root = self.made[0] if self.made else None
         {each.uid for each in self._before.values()}
         entries = [vocabulary.described_entry(each) for each in shelf.entries(root)] if root else []
         return {
@@ -91,32 +107,51 @@ class _Import:
             "owner": lambda: root and root.owner,
             "entries": lambda: entries,
             "entries_in_creation_order": lambda: [each["name"] for each in entries],
-            "subbooks_of": lambda: {each.name: _names_below(shelf, each) for each in created},
+            "subbooks_of": lambda: below,
+            "entry": lambda: _NamedEntry(by_name),
+            "tag_owners": lambda: owners,
+            "uuids_as_in_file": lambda: bool(created) and all(each.uid in self._file for each in created),
             "originals_changed": lambda: changed,
             "uuid_differs_from_original": lambda: root is not None and root.uid not in known,
-            "paths_same": lambda: _Paths(shelf, root),
+            "paths_same": lambda: paths,
         }
 
 
+@dataclass(frozen=True, slots=True)
 class _Paths:
     """Pairs of ways down from the root that must lead to the same lorebook."""
 
-    def __init__(self, shelf: Value, root: mg.Lorebook | None) -> None:
-        self._shelf = shelf
-        self._root = root
+    shelf: Mapping[LorebookId, mg.Lorebook]
+    root: mg.Lorebook | None
 
-    def mismatches(self, expected: Sequence[Sequence[str]], _: Value, path: str) -> Value:
+    def mismatches(self, expected: Sequence[Sequence[str]], _: Surroundings, path: str) -> Mismatches:
         """One for every pair that leads to different lorebooks."""
         for one, other in expected:
             if self._follow(one) != self._follow(other):
                 yield f"{path}: {one!r} and {other!r} lead to different lorebooks"
 
     def _follow(self, way: str) -> LorebookId | None:
-        at = self._root
+        at = self.root
         for name in filter(None, way.split("/")):
-            below = [self._shelf.get(each) for each in at.subbooks] if at else []
+            below = [self.shelf[each] for each in at.subbooks if each in self.shelf] if at else []
             at = next((each for each in below if each.name == name), None)
         return None if at is None else at.id
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedEntry:
+    """The entries of the imported lorebooks; the expectation says which: lorebook, place, and what it is like."""
+
+    entries: Mapping[str, Sequence[Json]]
+
+    def mismatches(self, expected: Sequence[Value], around: Surroundings, path: str) -> Mismatches:
+        """What is different about the entry."""
+        lorebook, place, wanted = expected
+        yield from mismatches(wanted, self.entries[lorebook][place], around, path)
+
+
+def _has_tags(entries: Sequence[Json]) -> bool:
+    return any(each["tags"] or each["negative_tags"] for each in entries)
 
 
 def _names_below(shelf: Value, lorebook: mg.Lorebook) -> list[str]:
@@ -163,7 +198,7 @@ async def export_lorebook(world: World, op: Json) -> Observers:
 async def _described_export(world: World, raw: Value) -> dict[str, Callable[[], Value]]:
     other = mg.Studio(":memory:", clock=world.clock)
     try:
-        seen = _Import(world, other)
+        seen = _Import(other)
         seen.take(raw, "lorebook.json", format="marginalia")
         shelf = other.lorebooks
         books = list(_breadth_first(shelf, seen.made[0])) if seen.made else []

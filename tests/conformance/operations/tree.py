@@ -138,13 +138,12 @@ async def remove_tag(world: World, op: Json) -> Observers:
 
 async def search(world: World, op: Json) -> Observers:
     """Search the story of the book, perhaps as somebody else."""
-    studio: Any = (
-        world.studio if op.get("as_user") is None else needed(world.studio, "for_user")(op["as_user"])
-    )
-    try:
-        hits = [_part_id(each) for each in needed(studio.story, "search")(world.book, op["query"])]
-    except mg.NotFound:
-        hits = []
+    book = world.book
+    async with world.as_user(op.get("as_user")) as studio:
+        try:
+            hits = [_part_id(each) for each in needed(studio.story, "search")(book, op["query"])]
+        except mg.NotFound:
+            hits = []
     return _seen(world, hits=lambda: [world.label(each) for each in hits])
 
 
