@@ -50,7 +50,20 @@ def equal(expected: Value, actual: Value) -> bool:
 
 
 def _differs(path: str, expected: Value, actual: Value) -> str:
-    return f"{path or 'value'}: expected {_short(expected)}, got {_short(actual)}"
+    return f"{path or 'value'}: expected {_short(expected)}, got {_short(_reduced(expected, actual))}"
+
+
+def _reduced(expected: Value, actual: Value) -> Value:
+    """*actual* without what nobody asked for: of objects in a list only the keys that are expected of any."""
+    if not (_listlike(expected) and _listlike(actual)):
+        return actual
+    names = {name for each in expected if isinstance(each, Mapping) for name in each}
+    if not names:
+        return actual
+    return [
+        {name: each[name] for name in each if name in names} if isinstance(each, Mapping) else each
+        for each in actual
+    ]
 
 
 def _short(value: Value, limit: int = 400) -> str:

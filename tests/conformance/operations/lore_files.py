@@ -87,16 +87,14 @@ class _Import:
         """What can be seen of the import."""
         shelf = self._studio.lorebooks
         created = [each for each in shelf.all() if each.id not in self._before]
-        by_name = {
-            each.name: [vocabulary.described_entry(e) for e in shelf.entries(each)] for each in created
-        }
-        paths = _Paths({each.id: each for each in shelf.all()}, root)
+        root = self.made[0] if self.made else None
+        of = {each.name: [vocabulary.described_entry(one) for one in shelf.entries(each)] for each in created}
         below = {each.name: _names_below(shelf, each) for each in created}
-        owners = sorted({each.owner for each in created if each.tags or _has_tags(by_name[each.name])})
-        known = {each.uid for each in self._before.values()}
+        owners = sorted({each.owner for each in created if each.tags or _has_tags(of[each.name])})
+        uids = {each.uid for each in self._before.values()}
         changed = any(shelf.get(known) != record for known, record in self._before.items())
-        {each.uid for each in self._before.values()}
         entries = [vocabulary.described_entry(each) for each in shelf.entries(root)] if root else []
+        paths = _Paths({each.id: each for each in shelf.all()}, root)
         return {
             "error": lambda: failure(str(self._error), self._error) if self._error else MISSING,
             "lorebooks_created": lambda: len(created),
@@ -108,11 +106,11 @@ class _Import:
             "entries": lambda: entries,
             "entries_in_creation_order": lambda: [each["name"] for each in entries],
             "subbooks_of": lambda: below,
-            "entry": lambda: _NamedEntry(by_name),
+            "entry": lambda: _NamedEntry(of),
             "tag_owners": lambda: owners,
             "uuids_as_in_file": lambda: bool(created) and all(each.uid in self._file for each in created),
             "originals_changed": lambda: changed,
-            "uuid_differs_from_original": lambda: root is not None and root.uid not in known,
+            "uuid_differs_from_original": lambda: root is not None and root.uid not in uids,
             "paths_same": lambda: paths,
         }
 
