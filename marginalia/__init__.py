@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from marginalia.lore.book import Entry, Insertion, Lorebook, Match, Pattern, RegexFilter, TextFilter, When
     from marginalia.models import TokenBudget, TurnInput
     from marginalia.pipeline import events, steps
-    from marginalia.pipeline.hooks import Final
+    from marginalia.pipeline.hooks import Final, Subscription
     from marginalia.pipeline.listener import GenerationListener
     from marginalia.pipeline.run import Run, StashKey
     from marginalia.pipeline.states import Outcome, Phase, RunState
@@ -65,7 +65,7 @@ _HOMES: dict[str, str] = {
     ),
     "marginalia.lore.book": "Entry Insertion Lorebook Match Pattern RegexFilter TextFilter When",
     "marginalia.models": "TokenBudget TurnInput",
-    "marginalia.pipeline.hooks": "Final",
+    "marginalia.pipeline.hooks": "Final Subscription",
     "marginalia.pipeline.listener": "GenerationListener",
     "marginalia.pipeline.run": "Run StashKey",
     "marginalia.pipeline.states": "Outcome Phase RunState",
@@ -116,6 +116,7 @@ __all__ = [
     "StashKey",
     "StoreError",
     "Studio",
+    "Subscription",
     "Summary",
     "Swipe",
     "TemplateError",

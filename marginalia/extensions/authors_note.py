@@ -45,6 +45,10 @@ def note_of(book: Book) -> Insert | None:
         text=text,
         owner="author's note",
         role=role,
-        depth=max(0, int(note.get("depth", 1))),
+        depth=_depth(note.get("depth")),
         reason="the author's note",
     )
+
+
+def _depth(wanted: object) -> int:
+    return max(0, wanted) if isinstance(wanted, int) else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar, cast
@@ -92,9 +92,12 @@ class Pipeline:
             raise Refused("The preview was stopped.")
         return run.prompt
 
-    async def drive(self, run: Run) -> None:
-        """Carry *run* to its end; what ends it is told to the listener and kept in the outcome, never raised."""
-        await _Engine(run, self.plan()).drive()
+    def drive(self, run: Run) -> Coroutine[Any, Any, None]:
+        """Carry *run* to its end, with the steps as they are at this call, not when it is awaited.
+
+        What ends the run is told to the listener and kept in the outcome, never raised.
+        """
+        return _Engine(run, self.plan()).drive()
 
     def _add(self, slot: Slot[Any, Any], wrapper: Wrapper[Any, Any] | None) -> Undo:
         mine = (slot, wrapper)

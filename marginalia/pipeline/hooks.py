@@ -29,7 +29,7 @@ BLOCKING_SECONDS = 0.05
 LISTENER_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Final(Generic[E]):
     """An answer after which the remaining listeners of this event are skipped."""
 

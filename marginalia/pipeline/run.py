@@ -42,7 +42,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots: StashKey[int]("name") has to remember its type somewhere
 class StashKey(Generic[T]):
     """The typed name of something that an extension keeps for the length of a run."""
 

@@ -18,7 +18,7 @@ Step: TypeAlias = "Callable[[Run, In], Awaitable[Out]]"
 Wrapper: TypeAlias = "Callable[[Step[In, Out]], Step[In, Out]]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slot(Generic[In, Out]):
     """A place in the pipeline. The engine emits ``takes`` before the step and what it ``gives`` after it."""
 

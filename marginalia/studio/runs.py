@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from marginalia.errors import Busy, InvalidInput
 from marginalia.pipeline.engine import Pipeline
@@ -39,13 +40,13 @@ class Runs:
             raise InvalidInput(
                 "A generation needs a running event loop: call generate() in a coroutine; any notebook cell is one."
             ) from None
-        task = loop.create_task(self._drive(run), name=f"generation {run.id}")
+        task = loop.create_task(self._drive(run, self._pipeline.drive(run)), name=f"generation {run.id}")
         self._running[run.book_id] = (run, task)
         self._changed(run.book_id)
 
-    async def _drive(self, run: Run) -> None:
+    async def _drive(self, run: Run, driving: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._pipeline.drive(run)
+            await driving
         finally:
             self._running.pop(run.book_id, None)
             self._changed(run.book_id)

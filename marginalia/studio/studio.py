@@ -30,6 +30,7 @@ from marginalia.pipeline.summarising import Summariser
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
+from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.summaries import Summaries
@@ -83,6 +84,7 @@ class Studio:
             folder=None if folder is None else folder / BACKUPS,
             writing=lambda book: self.running(book) is not None,
         )
+        self.copies = DatabaseCopies(self._store, (folder or Path()) / BACKUPS)
         self.lorebooks = self._store.lorebooks
         self.providers, self.protocols = self._store.providers, self._store.protocols
         self.story, self.settings = self._store.story, self._store.settings

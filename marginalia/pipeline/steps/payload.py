@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from marginalia.pipeline.events import AfterPreparePayload, BeforePreparePayload, onward
 from marginalia.pipeline.run import Run
+from marginalia.pipeline.steps.constants import trimmed_branch
 from marginalia.prompt.payload import Material, build_payload
+from marginalia.values import PartId
 
 
 async def prepare_payload(run: Run, known: BeforePreparePayload) -> AfterPreparePayload:
     """Build the messages in the specification's order, with inserts at their depths."""
-    branch = (
-        run.manuscript.tree.branch(known.chronicle[-1].part)
-        if known.chronicle and known.chronicle[-1].part
-        else ()
-    )
-    numbers = {part: number for number, part in enumerate(branch, start=1)} if known.chronicle else {}
     material = Material(
         jailbreak=known.templates.jailbreak,
         system_prompt=known.system_prompt,
@@ -28,3 +24,16 @@ async def prepare_payload(run: Run, known: BeforePreparePayload) -> AfterPrepare
     )
     messages, segments = build_payload(material, run.ports.tokenizer.count)
     return onward(known, AfterPreparePayload, messages=messages, segments=segments)
+
+
+def _numbers(run: Run, known: BeforePreparePayload) -> tuple[int, ...]:
+    """The number of each passage's part on the branch, counted from 1; 0 for a made-up one. Only the sent end is walked."""
+    branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
+    wanted = {passage.part for passage in known.chronicle if passage.part is not None}
+    numbers: dict[PartId, int] = {}
+    for at in range(len(branch) - 1, -1, -1):
+        if len(numbers) == len(wanted):
+            break
+        if branch[at] in wanted:
+            numbers[branch[at]] = at + 1
+    return tuple(numbers.get(passage.part, 0) if passage.part else 0 for passage in known.chronicle)
