@@ -87,21 +87,21 @@ class Database:
     def read(self, work: Callable[[Session], T]) -> T:
         """Do *work* with what is committed now; no cursor is taken while memory has everything.
 
-        *work* is done again when something was committed meanwhile: what it put together may be of two moments.
+        *work* is done again when something it looked at was changed meanwhile: its answer may be of two moments.
         """
         for _ in range(_TRIES):
-            version = self._memory.version
+            version, session = self._memory.version, self._session()
             try:
-                answer = work(self._session())
+                answer = work(session)
             except StoreInvalidated:
                 if self._writer.here:
                     raise
                 self.write(lambda _transaction: None)  # the writer finds the same and reopens the file
             except MarginaliaError:
-                if version == self._memory.version:
+                if not self._memory.changed_since(version, session.seen):
                     raise
             else:
-                if version == self._memory.version:
+                if not self._memory.changed_since(version, session.seen):
                     return answer
         return work(self._session())
 

@@ -119,7 +119,10 @@ def undelete_part(transaction: Transaction, book: Book, pages: Pages, number: Pa
 def _living(session: Session, pages: Pages, part: PartId | None) -> PartId | None:
     """The part, or its nearest ancestor that is not deleted."""
     while part is not None and part not in pages.tree:
-        part = load_node(session, part).parent_id
+        try:
+            part = load_node(session, part).parent_id
+        except NotFound:  # it was taken back for good
+            return None
     return part
 
 

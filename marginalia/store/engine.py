@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from threading import Condition
 from typing import TYPE_CHECKING
@@ -80,15 +79,17 @@ class Engine:
             if not self._open:
                 raise StoreError("The database is closed.")
             cursor = self._idle.pop() if self._idle else self.cursor()
+            origin = self._connection
             self._lent += 1
         try:
             yield cursor
         finally:
             with self._free:
                 self._lent -= 1
-                self._idle.append(cursor)
-                while len(self._idle) > _IDLE_CURSORS:
-                    self._idle.pop().close()
+                if origin is self._connection and self._open and len(self._idle) < _IDLE_CURSORS:
+                    self._idle.append(cursor)
+                else:
+                    cursor.close()
                 self._free.notify_all()
 
     def run(self, cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[object]) -> list[Row]:
@@ -113,25 +114,25 @@ class Engine:
         if self.path is None:
             return 0
         try:
-            return os.stat(f"{self.path}.wal").st_size  # noqa: PTH116 - the name is the file's plus .wal, whatever its suffix
+            return self.path.with_name(f"{self.path.name}.wal").stat().st_size
         except FileNotFoundError:
             return 0
 
-    def checkpoint(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Move the journal into the file, if the disk has room for it; another transaction just puts it off."""
-        if (
-            self.path is None
-            or shutil.disk_usage(self.path.parent).free < 2 * self.journal_size() + _SPARE_BYTES
-        ):
-            return
+    def checkpoint(self, cursor: duckdb.DuckDBPyConnection) -> bool:
+        """Move the journal into the file; ``False`` when that has to wait for room on the disk or for a reader."""
+        if self.path is None:
+            return True
+        if shutil.disk_usage(self.path.parent).free < 2 * self.journal_size() + _SPARE_BYTES:
+            return False
         try:
             cursor.execute("CHECKPOINT")
         except duckdb.TransactionException:
-            return
+            return False
         except duckdb.Error as error:
             if isinstance(error, duckdb.FatalException):
                 raise StoreInvalidated(str(error)) from error
             raise translated(error, self.path) from error
+        return True
 
     def reopen(self) -> None:
         """Close everything and open the file again; for a database in memory that is not possible."""

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
 _ROOM = 96_000_000  # characters, or what weighs as much
@@ -42,13 +42,19 @@ class Memory:
         self._room = room
         self._used = 0
         self._version = 0
+        self._published: dict[Key[Any], int] = {}
         self._values: OrderedDict[Key[Any], tuple[object, int]] = OrderedDict()
         self._lock = Lock()
 
     @property
     def version(self) -> int:
-        """Counts what was published; the same before and after some reading: all of it is of one moment."""
+        """Counts the commits that published something."""
         return self._version
+
+    def changed_since(self, version: int, keys: Iterable[Key[Any]]) -> bool:
+        """Whether one of *keys* was published after *version*: then what was read of them may be of two moments."""
+        with self._lock:
+            return any(self._published.get(key, 0) > version for key in keys)
 
     def find(self, key: Key[T], load: Callable[[], T]) -> T:
         """What is remembered under *key*, or what *load* gives, which is not remembered."""
@@ -70,13 +76,17 @@ class Memory:
         self._offer(key, value, version)
         return self.find(key, lambda: value)
 
-    def publish(self, changes: Mapping[Key[Any], object]) -> None:
-        """Take over what a commit changed; ``ABSENT`` forgets."""
+    def publish(self, changes: Mapping[Key[Any], object], loaded: Mapping[Key[Any], object]) -> None:
+        """Take over what a commit changed (``ABSENT`` forgets), and what was only loaded on the way."""
         with self._lock:
             self._version += 1
             for key, value in changes.items():
+                self._published[key] = self._version
                 self._remove(key)
                 if value is not ABSENT:
+                    self._insert(key, value)
+            for key, value in loaded.items():
+                if key not in self._values and key not in changes:
                     self._insert(key, value)
             self._shrink()
 
@@ -90,7 +100,7 @@ class Memory:
 
     def _offer(self, key: Key[Any], value: object, version: int) -> None:
         with self._lock:
-            if version == self._version and key not in self._values:
+            if self._published.get(key, 0) <= version and key not in self._values:
                 self._insert(key, value)
                 self._shrink()
 

@@ -83,7 +83,14 @@ def texts_in(session: Session, pages: Pages, parts: Iterable[PartId]) -> dict[Pa
 
 def version_of(session: Session, number: int) -> Version:
     """One stored version; versions never change, so what is remembered stays right."""
-    return session.recall(_version_key(number), lambda: _read_versions(session, [number])[number])
+
+    def load() -> Version:
+        found = _read_versions(session, [number])
+        if number not in found:
+            raise NotFound("That version of the part is not there any more.")
+        return found[number]
+
+    return session.recall(_version_key(number), load)
 
 
 def add_part(transaction: Transaction, part: Part) -> Part:

@@ -37,6 +37,7 @@ class Session:
         self._execute = execute
         self._together = together
         self._memory = memory
+        self.seen: set[Key[Any]] = set()
 
     def rows(self, sql: str, *parameters: object) -> list[Row]:
         """All rows of a statement; texts among *parameters* are made storable first."""
@@ -56,6 +57,7 @@ class Session:
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """A remembered value, or what *load* reads."""
+        self.seen.add(key)
         return self._memory.recall(key, load)
 
 
@@ -66,7 +68,8 @@ class Transaction(Session):
         super().__init__(
             execute, lambda statements: [self.rows(sql, *given) for sql, given in statements], memory
         )
-        self.values: dict[Key[Any], object] = {}
+        self.put_values: dict[Key[Any], object] = {}
+        self.loaded: dict[Key[Any], object] = {}
         self.changes: dict[tuple[str, Change], None] = {}
         self.failure: Exception | None = None
 
@@ -82,19 +85,22 @@ class Transaction(Session):
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """A value as this transaction has it."""
-        if key in self.values and self.values[key] is not ABSENT:
-            return cast("T", self.values[key])
-        value = load() if key in self.values else self._memory.find(key, load)
-        self.values[key] = value
+        for held in (self.put_values, self.loaded):
+            if held.get(key, ABSENT) is not ABSENT:
+                return cast("T", held[key])
+        forgotten = key in self.put_values
+        value = load() if forgotten else self._memory.find(key, load)
+        (self.put_values if forgotten else self.loaded)[key] = value
         return value
 
     def put(self, key: Key[T], value: T) -> None:
         """Remember a changed value, from the commit on."""
-        self.values[key] = value
+        self.put_values[key] = value
 
     def forget(self, key: Key[Any]) -> None:
         """The value has changed and is read again when it is wanted."""
-        self.values[key] = ABSENT
+        self.put_values[key] = ABSENT
+        self.loaded.pop(key, None)
 
     def notify(self, owner: str, change: Change) -> None:
         """Tell *owner*'s listeners after the commit; the same change is told once."""

@@ -6,7 +6,7 @@ import dataclasses
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, Unpack
 
-from marginalia.errors import InvalidInput
+from marginalia.errors import InvalidInput, NotFound
 from marginalia.store.drafts import refuse_open, tell_story
 from marginalia.store.edits import append_part, copy_part, delete_part, undelete_part
 from marginalia.store.pages import pages_key
@@ -137,6 +137,8 @@ class Story(Reading):
 
         def work(transaction: Transaction, _record: Book, pages: Pages, number: PartId) -> Part:
             present, former = part_in(transaction, pages, number), version_of(transaction, revision.id).part
+            if former.id != number:
+                raise NotFound("That is no revision of this part.")
             names = ("text", "tokens", "words", "reasoning", "reasoning_tokens", "partial", "edited")
             back = dataclasses.replace(present, **{name: getattr(former, name) for name in names})
             return self._store(transaction, pages, present, back, now)

@@ -146,7 +146,7 @@ class Writer:
                 self._cursor.execute("ROLLBACK")
             raise
         self._dirty = True
-        self._memory.publish(transaction.values)
+        self._memory.publish(transaction.put_values, transaction.loaded)
         self._tell(transaction.changes)
         return results
 
@@ -154,13 +154,17 @@ class Writer:
         return self._engine.run(self._cursor, sql, parameters)
 
     def _checkpoint(self) -> None:
-        self._dirty = False
         try:
-            self._engine.checkpoint(self._cursor)
+            self._dirty = not self._checkpointed()
+        except (StoreError, OSError):
+            _LOG.exception("A checkpoint failed; what was stored stays in the journal.")
+
+    def _checkpointed(self) -> bool:
+        try:
+            return self._engine.checkpoint(self._cursor)
         except StoreInvalidated:
             self._reopen()
-        except StoreError:
-            _LOG.exception("A checkpoint failed; what was stored stays in the journal.")
+            return True
 
     def _reopen(self) -> None:
         with contextlib.suppress(duckdb.Error):

@@ -30,7 +30,17 @@ def test_publishing_replaces_and_counts() -> None:
     memory = Memory(lambda _value: 0)
     memory.recall(key(0), lambda: "old")
     before = memory.version
-    memory.publish({key(0): "new"})
+    memory.publish({key(0): "new"}, {})
     assert memory.recall(key(0), lambda: "never") == "new"
     assert memory.version == before + 1
     assert memory._used == 500
+
+
+def test_only_what_was_looked_at_counts_as_changed() -> None:
+    memory = Memory(lambda _value: 0)
+    before = memory.version
+    memory.publish({key(0): "new"}, {key(1): "loaded"})
+    assert memory.changed_since(before, [key(0)])
+    assert not memory.changed_since(before, [key(1), key(2)])
+    assert not memory.changed_since(memory.version, [key(0)])
+    assert memory.known(key(1)) == "loaded"

@@ -8,6 +8,7 @@ from pathlib import Path
 from marginalia.prompt.receipt import EntryNote, Receipt
 from marginalia.prompt.segments import Segment, SegmentKind
 from marginalia.store import Store, blobs
+from marginalia.store.receipts import store_receipt
 from marginalia.values import Book, Limits, Message, Sampling, Usage
 from tests.store.helpers import START, open_store, receipt
 
@@ -59,9 +60,11 @@ def test_five_hundred_parts_do_not_store_the_system_prompt_five_hundred_times(fi
     system = " ".join(f"word{number}" for number in range(3_000))  # about 26 KB
     store = open_store(file)
     book = store.books.create(name="B")
-    for number in range(500):
-        sent = full_receipt(system, f"order {number}")
-        store.story.append(book, f"part {number}", receipt=sent, background_lore=system)
+    part = store.story.append(book, "x")
+    receipts = [full_receipt(system, f"order {number}") for number in range(500)]
+    store._desk.database.write(
+        lambda transaction: [store_receipt(transaction, book.id, part.id, each) for each in receipts]
+    )
     rows = store._desk.database.read(
         lambda session: session.rows("SELECT count(*), sum(length(text)) FROM blob")
     )

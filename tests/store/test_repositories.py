@@ -49,7 +49,6 @@ def test_what_is_stored_is_read_back_from_the_file(filed: Store) -> None:
     )
     protocol = filed.protocols.create(name="P", sampling=Sampling(top_p=0.5), max_tokens=9, reply_tokens=0)
     book = filed.books.create(name="B", provider=provider, prompts=Prompts(style="plain"))
-    filed._desk.database._memory.publish(dict.fromkeys(list(filed._desk.database._memory._values)))
     filed._desk.database._memory._values.clear()
     assert filed.providers.get(provider) == provider
     assert filed.protocols.get(protocol) == protocol
