@@ -18,7 +18,7 @@ async def prepare_payload(run: Run, known: BeforePreparePayload) -> AfterPrepare
         lore=known.lore,
         summaries=known.summaries,
         chronicle=known.chronicle,
-        numbers=tuple(numbers.get(passage.part, 0) if passage.part else 0 for passage in known.chronicle),
+        numbers=_numbers(run, known),
         user_prompt=known.user_prompt,
         inserts=known.inserts,
     )
