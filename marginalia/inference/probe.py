@@ -1,4 +1,4 @@
-"""What can be learned about a server before it writes: does it answer, which models, how much context, how it counts."""
+"""What can be learned about a server before it writes: its models, its context length, how it counts tokens."""
 
 from __future__ import annotations
 

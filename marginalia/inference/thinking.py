@@ -115,7 +115,7 @@ def _overlap(text: str, tag: str) -> int:
 
 
 def late_split(text: str) -> tuple[str, str] | None:
-    """Reasoning and text of a whole answer that has only the closing tag, because the template opened it; else ``None``."""
+    """Reasoning and text of a whole answer that has only the closing tag, as the template opened it; else ``None``."""
     before, tag, after = text.partition(CLOSING_TAG)
     if not tag or "<think>" in before:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from marginalia.errors import ModelError
 from marginalia.inference import Models
 from marginalia.pipeline.ports import Arrival, Call, Chunk, Ending, Progress
@@ -13,7 +11,7 @@ HELLO = (Message(role="system", content=""), Message(role="user", content="Go on
 
 
 def call(
-    provider: Provider, *, response: int = 500, messages: tuple[Message, ...] = HELLO, **sampling: Any
+    provider: Provider, *, response: int = 500, messages: tuple[Message, ...] = HELLO, **sampling: float
 ) -> Call:
     protocol = Protocol(sampling=Sampling(**sampling))
     return Call(
