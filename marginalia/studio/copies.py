@@ -26,7 +26,7 @@ class DatabaseCopies(Copies):
     schedule. A copy holds no API key: none stands in the database.
     """
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path | None) -> None:
         super().__init__(desk_of(store), folder)
 
     async def keep_taking(self, *, every: timedelta = _DAY, keep: Keep | None = None) -> None:

@@ -84,7 +84,7 @@ class Studio:
             folder=None if folder is None else folder / BACKUPS,
             writing=lambda book: self.running(book) is not None,
         )
-        self.copies = DatabaseCopies(self._store, (folder or Path()) / BACKUPS)
+        self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
         self.lorebooks = self._store.lorebooks
         self.providers, self.protocols = self._store.providers, self._store.protocols
         self.story, self.settings = self._store.story, self._store.settings

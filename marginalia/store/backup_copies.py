@@ -1,0 +1,209 @@
+"""Copies of the whole database while it is in use, and which of them to keep.
+
+The files are copied by a process of their own while the writer's thread does nothing else, so the copy is of one
+moment and takes no lock away (closing a descriptor of the database in this process would drop the engine's). Then the
+copy is opened, its journal merged, and everything in it read, before it counts as one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull
+from marginalia.store.backup_verify import Examination, verify
+from marginalia.store.filelock import FileLock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from marginalia.store.desk import Desk
+
+_NAME = re.compile(r"marginalia-(?P<taken>\d{8}T\d{6})Z\.db")
+_TIME = "%Y%m%dT%H%M%S"
+_SPARE_BYTES = 16_000_000  # what opening the copy may need beside it
+_LONGEST = 600  # seconds for copying the files
+_COPY = """
+import os, shutil, sys
+for source, target in zip(sys.argv[1::2], sys.argv[2::2]):
+    if os.path.exists(source):
+        with open(source, "rb") as old, open(target, "xb") as new:
+            shutil.copyfileobj(old, new, 1 << 20)
+            new.flush()
+            os.fsync(new.fileno())
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A copy of the database: one file that Marginalia can open, when it was taken, and its bytes."""
+
+    path: Path
+    taken: datetime
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How many copies stay: the newest ``recent`` ones, and the newest of each of the last ``weeks`` weeks."""
+
+    recent: int = 7
+    weeks: int = 4
+
+    def __post_init__(self) -> None:
+        if self.recent < 1 or self.weeks < 0:
+            raise InvalidInput("At least one copy has to be kept, and no fewer than 0 weekly ones.")
+
+
+class Copies:
+    """The copies of the database in *folder*, named after their time. Calls may take seconds.
+
+    A database in memory has no folder, and no copies.
+    """
+
+    def __init__(self, desk: Desk, folder: Path | None) -> None:
+        self._desk = desk
+        self.folder = folder
+
+    def take(self) -> Copy:
+        """Copy the database as it is now, check the copy, and return it. Writing waits while the files are copied.
+
+        Raises:
+            InvalidInput: the database is in memory.
+            StoreFull: there is no room for the copy.
+            StoreError: the folder cannot be written, or the copy is not whole.
+        """
+        source = self._desk.database.path
+        if source is None or self.folder is None:
+            raise InvalidInput("A database in memory has no file to copy; back up its books one by one.")
+        now = self._desk.clock().astimezone(UTC)
+        target = self.folder / f"marginalia-{now:{_TIME}}Z.db"
+        part = target.with_name(target.name + ".part")
+        _refuse_full(source, self.folder)
+        _remove(part)
+        try:
+            self._desk.database.write(lambda _transaction: _copy_files(source, part))
+            verify(part, merge=True)
+            part.replace(target)
+        except OSError as error:
+            raise StoreError(f"The copy {target} could not be written: {error.strerror}.") from error
+        finally:
+            _remove(part)
+        return _described(target)
+
+    def all(self) -> tuple[Copy, ...]:
+        """The copies that are there, newest first."""
+        if self.folder is None or not self.folder.is_dir():
+            return ()
+        found = (_described(path) for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
+        return tuple(sorted(found, key=lambda copy: copy.taken, reverse=True))
+
+    def prune(self, keep: Keep | None = None) -> tuple[Copy, ...]:
+        """Delete the copies that are too many, and return them."""
+        gone = outdated(self.all(), keep or Keep())
+        for copy in gone:
+            _remove(copy.path)
+        return gone
+
+    def verify(self, copy: Copy | Path) -> Examination:
+        """Read everything in a copy; raises ``StoreDamaged`` for one that cannot be read."""
+        return verify(copy.path if isinstance(copy, Copy) else copy)
+
+
+def outdated(copies: Iterable[Copy], keep: Keep) -> tuple[Copy, ...]:
+    """The copies that need not be kept, newest first."""
+    newest = sorted(copies, key=lambda copy: copy.taken, reverse=True)
+    weekly = [next(of_week) for _, of_week in groupby(newest, key=lambda copy: copy.taken.isocalendar()[:2])]
+    kept = {copy.path for copy in (*newest[: keep.recent], *weekly[: keep.weeks])}
+    return tuple(copy for copy in newest if copy.path not in kept)
+
+
+def put_back(copy: Path, database: Path, *, now: datetime) -> tuple[Path, ...]:
+    """Put a copy in the place of a database that nobody has open; returns where the files that were there are now.
+
+    The copy is checked first, and stays. What was there is moved aside, never deleted.
+
+    Raises:
+        StoreDamaged: the copy cannot be read.
+        StoreLocked: a program has the database open.
+        StoreError: the files cannot be moved.
+    """
+    examined = verify(copy)
+    if examined.problems:
+        raise StoreDamaged(f"{copy} is not whole: {examined.problems[0]} Choose an older copy.")
+    aside: list[Path] = []
+    fresh = database.with_name(database.name + ".part")
+    database.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock.take(database)
+    try:
+        shutil.copy2(copy, fresh)
+        for path in (database, _journal(database)):
+            if path.exists():
+                moved = path.with_name(f"{path.name}.replaced-{now.astimezone(UTC):{_TIME}}Z")
+                path.replace(moved)
+                aside.append(moved)
+        fresh.replace(database)
+    except OSError as error:
+        raise StoreError(f"{copy} could not be put in the place of {database}: {error.strerror}.") from error
+    finally:
+        lock.close()
+    return tuple(aside)
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    pairs = [str(path) for path in (source, target, _journal(source), _journal(target))]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove(target)  # this work may be done twice
+        done = subprocess.run(  # noqa: S603 - our own interpreter, our own script, no shell
+            [sys.executable, "-I", "-S", "-c", _COPY, *pairs],
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StoreError(f"The database could not be copied to {target.parent}: {error}.") from error
+    if done.returncode:
+        said = done.stderr.strip().rpartition("\n")[2]
+        raise StoreError(f"The database could not be copied to {target.parent}: {said}")
+
+
+def _refuse_full(source: Path, folder: Path) -> None:
+    needed = sum(path.stat().st_size for path in (source, _journal(source)) if path.exists()) + _SPARE_BYTES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise StoreError(f"The folder {folder} cannot be used for copies: {error.strerror}.") from error
+    if free < needed:
+        raise StoreFull(
+            f"There is no room for a copy in {folder}: it needs about {needed // 1_000_000} MB, and "
+            f"{free // 1_000_000} MB are free. Free some space, or choose another folder."
+        )
+
+
+def _described(path: Path) -> Copy:
+    matched = _NAME.fullmatch(path.name)
+    if matched is None:
+        raise InvalidInput(f"{path.name} is not the name of a copy.")
+    taken = datetime.strptime(matched["taken"], _TIME).replace(tzinfo=UTC)
+    return Copy(path=path, taken=taken, size=path.stat().st_size)
+
+
+def _journal(database: Path) -> Path:
+    return database.with_name(database.name + ".wal")
+
+
+def _remove(database: Path) -> None:
+    for path in (database, _journal(database)):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

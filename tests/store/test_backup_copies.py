@@ -1,0 +1,173 @@
+"""Copies of the whole database while it is in use."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from marginalia.errors import InvalidInput, StoreDamaged, StoreFull, StoreLocked
+from marginalia.store import Store
+from marginalia.store.backup import desk_of
+from marginalia.store.backup_copies import Copies, Copy, Keep, outdated, put_back
+from marginalia.store.backup_verify import verify, verify_own
+from tests.store.helpers import open_store
+
+NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def copies(store: Store, folder: Path) -> Copies:
+    return Copies(desk_of(store), folder / "backups")
+
+
+def test_a_copy_has_everything_and_needs_no_journal(filed: Store, tmp_path: Path) -> None:
+    book = filed.books.create(name="Salt Road")
+    filed.story.append(book, "Root.")
+    copy = copies(filed, tmp_path).take()
+    assert [path.name for path in copy.path.parent.iterdir()] == [copy.path.name]
+    filed.story.append(book, "Later.")
+    opened = open_store(copy.path)
+    try:
+        assert [part.text for part in opened.story.branch(opened.books.all()[0])] == ["Root."]
+    finally:
+        opened.close()
+
+
+def test_a_copy_taken_while_others_write_is_of_one_moment(filed: Store, tmp_path: Path) -> None:
+    book = filed.books.create(name="Salt Road")
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            filed.story.append(book, "A part.")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        taken = copies(filed, tmp_path).take()
+    finally:
+        stop.set()
+        writer.join()
+    examined = verify(taken.path)
+    assert examined.problems == ()
+    assert examined.rows["part"] == examined.rows["part_text"]
+
+
+def test_the_database_stays_locked_while_and_after_it_is_copied(
+    filed: Store, file: Path, tmp_path: Path
+) -> None:
+    copies(filed, tmp_path).take()
+    with pytest.raises(StoreLocked):
+        open_store(file)
+    with pytest.raises(StoreLocked):
+        verify_own(file)
+
+
+def test_copies_are_listed_newest_first_and_pruned(filed: Store, tmp_path: Path) -> None:
+    shelf = copies(filed, tmp_path)
+    assert shelf.all() == ()
+    taken = [shelf.take() for _ in range(3)]
+    assert shelf.all() == tuple(reversed(taken))
+    assert shelf.prune(Keep(recent=2, weeks=0)) == (taken[0],)
+    assert shelf.all() == (taken[2], taken[1])
+
+
+def test_recent_copies_and_one_of_each_week_are_kept() -> None:
+    days = [Copy(path=Path(str(day)), taken=NOW - timedelta(days=day), size=1) for day in range(40)]
+    gone = outdated(days, Keep(recent=3, weeks=4))
+    kept = [int(copy.path.name) for copy in days if copy not in gone]
+    assert kept == [0, 1, 2, 8, 15]  # 1 March 2027 is a Monday: the newest of its week is day 0 itself
+
+
+def test_nobody_keeps_no_copy() -> None:
+    with pytest.raises(InvalidInput):
+        Keep(recent=0)
+
+
+def test_a_database_in_memory_is_not_copied(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="in memory"):
+        copies(store, tmp_path).take()
+
+
+def test_a_full_disk_is_said_before_anything_is_written(
+    filed: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginalia.store.backup_copies._SPARE_BYTES", 10**15)
+    with pytest.raises(StoreFull, match="no room"):
+        copies(filed, tmp_path).take()
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_said(filed: Store, tmp_path: Path) -> None:
+    (tmp_path / "backups").write_text("a file")
+    with pytest.raises(Exception, match="cannot be used"):
+        copies(filed, tmp_path).take()
+
+
+@pytest.mark.parametrize("content", [b"", b"text", bytes(range(256)) * 40])
+def test_what_is_no_database_is_damaged(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.db").write_bytes(content)
+    with pytest.raises(StoreDamaged):
+        verify(tmp_path / "x.db")
+
+
+def test_a_flipped_byte_in_a_copy_is_found(filed: Store, tmp_path: Path) -> None:
+    book = filed.books.create(name="Salt Road")
+    for number in range(200):
+        filed.story.append(book, f"Part {number}: " + str(hash(number)) * 200)
+    copy = copies(filed, tmp_path).take()
+    data = bytearray(copy.path.read_bytes())
+    marked = data.index(b"Part 1", 20_000) if b"Part 1" in data[20_000:] else len(data) // 2
+    data[marked + 3] ^= 0xFF
+    copy.path.write_bytes(data)
+    with pytest.raises(StoreDamaged):
+        verify(copy.path)
+
+
+def test_another_program_s_database_is_not_ours(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "x.db")) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+    with pytest.raises(StoreDamaged, match="not one of Marginalia"):
+        verify(tmp_path / "x.db")
+
+
+def test_loose_ends_are_counted_in_sentences(filed: Store, file: Path) -> None:
+    book = filed.books.create(name="Salt Road")
+    filed.story.append(book, "Root.")
+    filed.close()
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("DELETE FROM part_text")
+    assert verify_own(file).problems == ("There are 1 parts without their text.",)
+
+
+def test_a_copy_is_put_back_and_the_database_that_was_there_is_kept(
+    filed: Store, file: Path, tmp_path: Path
+) -> None:
+    filed.books.create(name="First")
+    copy = copies(filed, tmp_path).take()
+    filed.books.create(name="Second")
+    with pytest.raises(StoreLocked):
+        put_back(copy.path, file, now=NOW)
+    filed.close()
+    (aside,) = put_back(copy.path, file, now=NOW)
+    names = {}
+    for path in (file, aside):
+        opened = open_store(path)
+        names[path] = [book.name for book in opened.books.all()]
+        opened.close()
+    assert names == {file: ["First"], aside: ["First", "Second"]}
+    assert copy.path.exists()
+
+
+def test_a_damaged_copy_is_never_put_back(filed: Store, file: Path, tmp_path: Path) -> None:
+    filed.books.create(name="First")
+    filed.close()
+    (tmp_path / "bad.db").write_bytes(b"no database")
+    with pytest.raises(StoreDamaged):
+        put_back(tmp_path / "bad.db", file, now=NOW)
+    opened = open_store(file)
+    assert [book.name for book in opened.books.all()] == ["First"]
+    opened.close()
