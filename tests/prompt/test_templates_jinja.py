@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -32,7 +32,7 @@ LONG = {
     "fewer tags": "{{ a }}" * 5_000,
     "huge number": "{{ " + "9" * 200_000 + " }}",
     "shared lists": "{% set a = [x] * 10000 %}{{ a|map('upper')|list|length }}",
-    "tests in tests": "{{ range(9999)|select('in', range(9999)|list)|list|length }}",
+    "tests in tests": "{% for i in [1] * 9 %}{{ range(9999)|select('in', range(9999)|list)|list|length }}{% endfor %}",
     "captures": "{% set a %}"
     + "x" * 1000
     + "{% endset %}"
@@ -49,10 +49,10 @@ DATA = {"x": "y" * 1000, "data": [1, 2, 3], "d": {"a": 1}, "n": 9, "t": [1]}
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_template_is_stopped(name: str) -> None:
-    start = time.monotonic()
+    start = time.thread_time()
     with pytest.raises(TemplateError):
         render(HOSTILE[name], context=new_context(), data=DATA, syntax="jinja")
-    assert time.monotonic() - start < 5
+    assert time.thread_time() - start < 3
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -122,14 +122,14 @@ def test_unknown_names_are_listed() -> None:
 
 
 def test_nothing_runs_while_a_template_is_compiled() -> None:
-    start = time.monotonic()
+    start = time.thread_time()
     with pytest.raises(TemplateError, match="larger than"):
         render(
             "{% if false %}{{ ('a' * 10**9)|length }}{% endif %}{{ 'a' * 10**9 }}",
             context=new_context(),
             syntax="jinja",
         )
-    assert time.monotonic() - start < 1
+    assert time.thread_time() - start < 0.5
 
 
 @pytest.fixture(scope="module")
@@ -154,32 +154,41 @@ def test_a_worker_passes_a_templates_failure_on(worker: JinjaWorker) -> None:
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced() -> None:
-    with JinjaWorker(seconds=0.05) as impatient:
+    with JinjaWorker(seconds=0.3) as impatient:
         impatient.start()
-        with pytest.raises(TemplateError, match=r"stopped after 0\.05 seconds"):
-            impatient.render(
-                "{% for a in range(9999) %}{{ 'b' * 1000 in 'a' * 90000 }}{% endfor %}", context=new_context()
-            )
+        with pytest.raises(TemplateError, match=r"stopped after 0\.3 seconds"):
+            impatient.render(HOSTILE["split again"], context=new_context())
         assert impatient.render("{{ user }}", context=new_context()).text == "Alice"
 
 
-async def test_nobody_elses_loop_waits_while_hostile_templates_render(worker: JinjaWorker) -> None:
+async def longest_wait(done: anyio.Event) -> float:
+    """How late a sleep of the event loop came at most, in seconds, until *done*."""
     longest = 0.0
-    done = anyio.Event()
+    while not done.is_set():
+        start = time.perf_counter()
+        await anyio.sleep(0.005)
+        longest = max(longest, time.perf_counter() - start - 0.005)
+    return longest
 
-    async def heartbeat() -> None:
-        nonlocal longest
-        while not done.is_set():
-            start = time.perf_counter()
-            await anyio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - start - 0.005)
 
-    def attack(template: str) -> None:
+async def test_nobody_elses_loop_waits_while_hostile_templates_render(worker: JinjaWorker) -> None:
+    async def measured(work: Callable[[], Awaitable[object]]) -> float:
+        done, lags = anyio.Event(), list[float]()
+
+        async def heartbeat() -> None:
+            lags.append(await longest_wait(done))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(heartbeat)
+            await work()
+            done.set()
+        return lags[0]
+
+    def attack(name: str) -> None:
         with pytest.raises(TemplateError):
-            worker.render(template, context=new_context(), data=DATA)
+            worker.render(HOSTILE[name], context=new_context(), data=DATA)
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(heartbeat)
+    async def attacks() -> None:
         for name in (
             "nested ranges",
             "exponential macros",
@@ -187,6 +196,7 @@ async def test_nobody_elses_loop_waits_while_hostile_templates_render(worker: Ji
             "split again",
             "tests in tests",
         ):
-            await anyio.to_thread.run_sync(attack, HOSTILE[name])
-        done.set()
-    assert longest < 0.1
+            await anyio.to_thread.run_sync(attack, name)
+
+    idle = await measured(lambda: anyio.sleep(0.5))
+    assert await measured(attacks) < max(0.1, 3 * idle)

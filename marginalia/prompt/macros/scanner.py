@@ -150,13 +150,8 @@ class _Scanner:
         return end
 
     def _text(self, text: str) -> None:
-        pieces = self.pieces
-        if not text:
-            return
-        if pieces and isinstance(pieces[-1], str):
-            pieces[-1] += text
-        else:
-            pieces.append(text)
+        if text:
+            self.pieces.append(text)
 
     def _open(self, tag: Tag) -> None:
         self.open.append((tag, self.pieces))
@@ -169,7 +164,7 @@ class _Scanner:
                 self.lonely.append(end - 2)
             return
         tag, outer = self.open.pop()
-        tag.pieces, tag.end = self.pieces, end
+        tag.pieces, tag.end = _joined(self.pieces), end
         tag.height = 1 + max((piece.height for piece in tag.pieces if isinstance(piece, Tag)), default=0)
         if tag.height > MAX_DEPTH:
             raise mistake(
@@ -181,17 +176,28 @@ class _Scanner:
     def _rest(self) -> list[Piece]:
         """Openers without a partner become text again; from the outside in, so that this stays linear."""
         if not self.open:
-            return self.pieces
+            return _joined(self.pieces)
         if self.lonely is not None:
             self.lonely.extend(tag.start for tag, _ in self.open if not tag.kept)
         levels = [*(pieces for _, pieces in self.open), self.pieces]
-        self.pieces = []
-        for level in levels:
-            if level is not levels[0]:
-                self._text("{{")
-            for piece in level:
-                if isinstance(piece, str):
-                    self._text(piece)
-                else:
-                    self.pieces.append(piece)
-        return self.pieces
+        pieces = list(levels[0])
+        for level in levels[1:]:
+            pieces += ["{{", *level]
+        return _joined(pieces)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """*pieces* with adjoining texts made one; done once for each list, so that the cost stays that of the text."""
+    result: list[Piece] = []
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            continue
+        if texts:
+            result.append("".join(texts))
+            texts = []
+        result.append(piece)
+    if texts:
+        result.append("".join(texts))
+    return result

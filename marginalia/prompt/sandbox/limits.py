@@ -17,7 +17,7 @@ MAX_OUTPUT = 400_000
 """How many characters one render may make, printed or not."""
 
 MAX_SECONDS = 0.5
-"""How long one render may take."""
+"""How long one render may work, not counting the time it waits for the processor."""
 
 MAX_CALLS = 60
 """How deep calls may stand inside each other."""
