@@ -1,0 +1,87 @@
+"""An entry's own fields as JSON and back: what Marginalia's format keeps beside what its older version can say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, number, obj, rows, text, whole
+from marginalia.lore.book import Entry, EntryBudget, Insertion, LoreSettings, Match, Pattern, Scope, When, Where
+
+T = TypeVar("T", bound="Any")
+
+_GROUPS: Mapping[str, type] = {"match": Match, "scope": Scope, "when": When, "where": Where, "budget": EntryBudget}
+
+
+def extras(entry: Entry) -> Object:
+    """What an entry has beyond the older format; only what is not as it always is."""
+    found: Object = {}
+    for name in _GROUPS:
+        value = getattr(entry, name)
+        if value != type(value)():
+            found[name] = plain(value)
+    if entry.insertion not in {Insertion.LORE_BLOCK, Insertion.BEFORE_USER_PROMPT}:
+        found["insertion"] = str(entry.insertion)
+    if entry.syntax != "macros":
+        found["syntax"] = entry.syntax
+    if entry.raw is not None:
+        found["raw"] = dict(entry.raw)
+    return found
+
+
+def with_extras(entry: Entry, found: Object) -> Entry:
+    """The entry with what :func:`extras` wrote; what is of a wrong type is left as it always is."""
+    groups = {name: built(kind, obj(found.get(name))) for name, kind in _GROUPS.items() if name in found}
+    insertion = text(found.get("insertion"))
+    if insertion in {str(each) for each in Insertion}:
+        groups["insertion"] = Insertion(insertion)
+    if found.get("syntax") in {"macros", "jinja"}:
+        groups["syntax"] = found["syntax"]
+    if is_object(found.get("raw")):
+        groups["raw"] = obj(found["raw"])
+    return dataclasses.replace(entry, **groups)
+
+
+def settings_of(settings: LoreSettings) -> Object:
+    """A lorebook's settings; empty when they are as they always are."""
+    return plain(settings) if settings != LoreSettings() else {}
+
+
+def plain(value: Json) -> Object:
+    """One of our values as a JSON object, without the fields that are as they always are."""
+    return {
+        field.name: _plain(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if field.name == "text" or getattr(value, field.name) != field.default
+    }
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in rows(list(value))]  # pyright: ignore[reportUnknownArgumentType] - of ours
+    return plain(value) if dataclasses.is_dataclass(value) else value
+
+
+def built(kind: type[T], found: Object) -> T:
+    """A *kind* from what :func:`plain` gave; fields of a wrong type are left as they always are."""
+    hints = get_type_hints(kind)
+    fields = {name: _built(hints[name], value) for name, value in found.items() if name in hints}
+    return kind(**{name: value for name, value in fields.items() if value is not None})
+
+
+def _built(hint: Json, value: Json) -> Json:
+    if hint is bool:
+        return flag(value)
+    if hint is int:
+        return whole(value, 0)
+    if hint is float:
+        return float(number(value, 0))
+    if hint is str:
+        return text(value)
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)[0]
+        return tuple(_built(inner, each) for each in rows(value)) if is_list(value) else None
+    if hint is Pattern:
+        return built(Pattern, {"text": "", **obj(value)})
+    return value if value in get_args(hint) else None
