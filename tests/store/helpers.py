@@ -50,3 +50,11 @@ def receipt(*contents: str, request: str = "new") -> Receipt:
         created=START,
         messages=tuple(Message(role="user", content=content) for content in contents),
     )
+
+
+def forget(store: Store) -> None:
+    """Nothing is in memory any more, as after a start."""
+    memory = store._desk.database._memory
+    with memory._lock:
+        memory._values.clear()
+        memory._used = 0

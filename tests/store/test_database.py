@@ -21,7 +21,7 @@ from marginalia.store.database import Database
 from marginalia.store.memory import Key
 from marginalia.store.session import Session, Transaction
 from marginalia.values import Book
-from tests.store.helpers import open_store
+from tests.store.helpers import forget, open_store
 
 ROOT = Path(__file__).parents[2]
 SET = "INSERT INTO setting (owner, key, value) VALUES ('mara', ?, '1')"
@@ -179,7 +179,7 @@ def test_opening_twice_in_one_process_is_refused_with_advice(filed: Store, file:
 
 def test_a_second_process_is_told_who_holds_the_file(filed: Store, file: Path) -> None:
     book = filed.books.create(name="B")
-    code = f"from tests.store.helpers import open_store; open_store({str(file)!r})"
+    code = f"from tests.store.helpers import forget, open_store; open_store({str(file)!r})"
     second = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -316,7 +316,7 @@ def test_after_a_fatal_failure_the_file_is_opened_again_and_work_goes_on(
     database._engine._connection.close()  # as the engine does when it gives up
     assert filed.story.append(book, "Snow fell.").text == "Snow fell."
     database._engine._connection.close()
-    database._memory._values.clear()
+    forget(filed)
     assert [part.text for part in filed.story.parts(book)] == ["Snow fell."]
 
 

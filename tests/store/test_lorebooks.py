@@ -22,7 +22,7 @@ from marginalia.lore.book import (
 )
 from marginalia.store import Change, Store
 from marginalia.values import EntryId
-from tests.store.helpers import START
+from tests.store.helpers import START, forget
 
 
 def test_entries_come_back_with_every_field(store: Store) -> None:
@@ -49,7 +49,7 @@ def test_entries_come_back_with_every_field(store: Store) -> None:
         raw={"uid": 0},
     )
     plain = store.lorebooks.add_entry(world, name="Ash", filter=TextFilter("ash"))
-    store._desk.database._memory._values.clear()
+    forget(store)
     assert store.lorebooks.get(world) == world
     assert store.lorebooks.entries(world) == (full, plain)
     assert full.tags == ("a",)

@@ -9,7 +9,7 @@ import pytest
 from marginalia.errors import InvalidInput, NotFound
 from marginalia.store import Store
 from marginalia.values import Book, Prompts, ProviderId, Sampling
-from tests.store.helpers import START
+from tests.store.helpers import START, forget
 
 
 def test_a_book_takes_records_or_ids_and_single_prompts(store: Store) -> None:
@@ -49,7 +49,7 @@ def test_what_is_stored_is_read_back_from_the_file(filed: Store) -> None:
     )
     protocol = filed.protocols.create(name="P", sampling=Sampling(top_p=0.5), max_tokens=9, reply_tokens=0)
     book = filed.books.create(name="B", provider=provider, prompts=Prompts(style="plain"))
-    filed._desk.database._memory._values.clear()
+    forget(filed)
     assert filed.providers.get(provider) == provider
     assert filed.protocols.get(protocol) == protocol
     assert filed.books.get(book) == book
@@ -129,7 +129,7 @@ def test_a_manuscript_never_holds_another_users_things(store: Store, book: Book)
             "UPDATE book SET data = ? WHERE id = ?", f'{{"provider_id": {foreign.id}}}', book.id
         )
     )
-    database._memory._values.clear()
+    forget(store)
     assert store.books.get(book).provider_id == foreign.id
     assert store.library.manuscript(book.id).provider is None
 

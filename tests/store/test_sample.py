@@ -10,6 +10,7 @@ from marginalia.errors import InvalidInput
 from marginalia.lore.book import Insertion, RegexFilter
 from marginalia.store import Store, database_path, home_folder, plant_sample
 from marginalia.values import Prompts, Sampling
+from tests.store.helpers import forget
 
 
 def test_the_sample_book_can_be_read_and_gone_on_with(store: Store) -> None:
@@ -61,7 +62,7 @@ def test_settings_are_json_per_user(store: Store) -> None:
     assert store.settings.get("theme", "light") == "light"
     store.settings.set("theme", {"name": "dark", "sizes": [1, 2]})
     store.settings.set("theme", {"name": "dark", "sizes": [1]})
-    store._desk.database._memory._values.clear()
+    forget(store)
     assert store.settings.get("theme") == {"name": "dark", "sizes": [1]}
     assert store.for_user("odo").settings.get("theme") is None
     store.settings.set("none", None)

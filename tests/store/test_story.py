@@ -10,7 +10,7 @@ from marginalia.errors import InvalidInput, NotFound
 from marginalia.store import Store
 from marginalia.story.parts import Summary
 from marginalia.values import Book, PartId, SummaryId, Turn
-from tests.store.helpers import START, receipt
+from tests.store.helpers import START, forget, receipt
 
 
 def test_a_part_by_hand_is_counted_follows_the_leaf_and_inherits_variables(store: Store, book: Book) -> None:
@@ -186,7 +186,7 @@ def test_rewrite_stores_every_field_as_given(store: Store, book: Book) -> None:
         second, parent_id=None, text="other", tokens=9, created=START, attributes={"k": 1}, partial=True
     )
     assert store.story.rewrite(new) == new
-    store._desk.database._memory._values.clear()
+    forget(store)
     assert store.story.part(second) == new
     with pytest.raises(InvalidInput, match="below itself"):
         store.story.rewrite(replace(first, parent_id=first.id))
@@ -198,7 +198,7 @@ def test_everything_is_the_same_after_closing_and_opening(filed: Store) -> None:
     part = filed.story.append(book, "Wolves \x00 came. ÎLE 🐺", request_time=START, receipt=receipt("order"))
     filed.story.edit(part, "Wolves went.")
     branch, tree = filed.story.branch(book), dict(filed.story.tree(book).nodes())
-    filed._desk.database._memory._values.clear()
+    forget(filed)
     assert filed.story.branch(book) == branch
     assert dict(filed.story.tree(book).nodes()) == tree
     assert filed.story.receipt(part) == receipt("order")

@@ -10,7 +10,7 @@ from marginalia.errors import NotFound
 from marginalia.store import Change, Store
 from marginalia.story.parts import Part, Summary
 from marginalia.values import Book, SummaryId
-from tests.store.helpers import START
+from tests.store.helpers import START, forget
 
 
 def plain(part: Part, text: str) -> Summary:
@@ -26,7 +26,7 @@ def test_an_attached_summary_is_on_its_part_and_in_the_manuscript(store: Store, 
     assert summary.id
     assert store.summaries.summary_for(part.id) == summary
     assert store.story.part(part).summary_id == summary.id
-    store._desk.database._memory._values.clear()
+    forget(store)
     manuscript = store.library.manuscript(book.id)
     assert manuscript.summaries == {summary.id: summary}
     assert manuscript.tree[part.id].summary_id == summary.id
@@ -42,7 +42,7 @@ def test_a_meta_summary_takes_over_the_id_and_gives_back_one_level_at_a_time(
     upper = replace(meta, text="mm", source_hash="hmm", replaced=meta)
     store.summaries.attach(meta)
     store.summaries.attach(upper)
-    store._desk.database._memory._values.clear()
+    forget(store)
     assert store.summaries.summary_for(second) == upper
     assert store.summaries.remove(second, unwind=True) == meta
     assert store.summaries.remove(second) == inner
