@@ -9,8 +9,26 @@ import anyio
 
 from marginalia.errors import NotFound
 from marginalia.store import Store
+from marginalia.store.rows import pages_of
+from marginalia.store.session import Session
+from marginalia.store.tables import BOOKS
 from marginalia.values import Book
 from tests.store.helpers import forget, opening
+
+
+def test_an_answer_put_together_from_two_moments_is_put_together_again(store: Store, book: Book) -> None:
+    store.story.append(book, "R")
+    leaf, looks = store.story.append(book, "L"), list[bool]()
+
+    def look(session: Session) -> bool:
+        record = BOOKS.mine(session, book.id, "mara")
+        if not looks:
+            store.story.delete(leaf)  # as another thread may
+        looks.append(record.active_leaf in pages_of(session, book.id).tree)
+        return looks[-1]
+
+    assert store._desk.database.read(look)
+    assert looks == [False, True]
 
 
 def test_a_manuscript_read_beside_a_writer_is_always_of_one_moment(store: Store, book: Book) -> None:
