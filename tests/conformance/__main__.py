@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Run the cases and print what failed; 1 when something did."""
     options = _options(arguments)
-    logging.disable(logging.CRITICAL)
     began = time.monotonic()
     cases = load(options.cases, areas=options.area, ids=options.id)
 
@@ -56,6 +55,7 @@ def _report(verdict: Verdict) -> str:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
     status = main(sys.argv[1:])
     sys.stdout.flush()
     # A case that hangs for ever holds threads that nobody can end; they must not hold up the exit.

@@ -50,6 +50,14 @@ def open_studio(path: str, clock: TickingClock, user: str = "local") -> mg.Studi
     return mg.Studio(path, tokenizer=WordTokenizer(), clock=clock, user=user)
 
 
+class Labels(dict[str, PartId]):
+    """The parts of a case by their labels."""
+
+    def __missing__(self, label: str) -> PartId:
+        message = f"the case speaks of part {label!r}, which never came to be"
+        raise LookupError(message)
+
+
 @dataclass(slots=True, kw_only=True)
 class World:
     """What the operations of one case share."""
@@ -61,7 +69,7 @@ class World:
     studio: mg.Studio
     book_id: BookId = BookId(0)
     books: dict[str, BookId] = field(default_factory=dict)
-    parts: dict[str, PartId] = field(default_factory=dict)
+    parts: Labels = field(default_factory=Labels)
     lorebooks: dict[str, LorebookId] = field(default_factory=dict)
     records: dict[str, list[Any]] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)

@@ -72,7 +72,7 @@ def _relabel(world: World, book_id: BookId, backup: str) -> None:
     """The labels go to the parts that stand in the restored ones' places, in the order of creation."""
     parts = world.studio.story.parts(book_id)
     labels = world.made[f"labels {backup}"]
-    world.parts |= {label: part.id for label, part in zip(labels, parts, strict=False) if label}
+    world.parts.update({label: part.id for label, part in zip(labels, parts, strict=False) if label})
 
 
 def _members(raw: bytes) -> dict[str, bytes]:
