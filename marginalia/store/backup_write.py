@@ -11,16 +11,34 @@ from marginalia.store import blobs
 from marginalia.store.codec import bare, to_json
 from marginalia.store.memory import Key
 from marginalia.store.pages import pages_key
+from marginalia.values import PartId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from marginalia.store.backup_records import BookBackup, PartRow, ReceiptRow, TrashRow, VersionRow
     from marginalia.store.session import Transaction
-    from marginalia.values import BookId, PartId
+    from marginalia.values import BookId
 
 _BATCH = 2000  # rows of one statement
 _STORY_TABLES = ("part_text", "part", "receipt", "summary", "draft")
+_COLUMNS = {
+    "part": (
+        "id BIGINT, uid VARCHAR, book_id BIGINT, parent_id BIGINT, text_id BIGINT, summary_id BIGINT, "
+        "tokens INTEGER, words INTEGER, blank BOOLEAN, partial BOOLEAN, created_at TIMESTAMP, deleted_at "
+        "TIMESTAMP"
+    ),
+    "part_text": (
+        "id BIGINT, part_id BIGINT, book_id BIGINT, origin VARCHAR, text VARCHAR, reasoning VARCHAR, "
+        "lore_id BIGINT, receipt_id BIGINT, detail VARCHAR, created_at TIMESTAMP"
+    ),
+    "receipt": (
+        "id BIGINT, part_id BIGINT, book_id BIGINT, model VARCHAR, prompt_tokens INTEGER, body BLOB, "
+        "created_at TIMESTAMP"
+    ),
+    "summary": "id BIGINT, book_id BIGINT, part_id BIGINT, data VARCHAR, created_at TIMESTAMP",
+    "trash": "kind VARCHAR, item_id BIGINT, book_id BIGINT, data VARCHAR, deleted_at TIMESTAMP",
+}
 _STORY_SEGMENTS = frozenset({"story", "summary"})
 
 
@@ -65,8 +83,8 @@ def write_story(
     _write_summaries(transaction, book, backup, numbers)
     _write_trash(transaction, book, backup.trash, numbers)
     transaction.forget(pages_key(book))
-    leaf: Any = _moved(backup.book.active_part, numbers.parts)
-    return leaf
+    leaf = _moved(backup.book.active_part, numbers.parts)
+    return None if leaf is None else PartId(leaf)
 
 
 def _numbered(
@@ -112,21 +130,7 @@ def _free_uids(
 def _write_parts(transaction: Transaction, book: BookId, backup: BookBackup, numbers: Numbers) -> None:
     said = {version.id: version for version in backup.versions}
     rows = [_part_row(part, said[part.version], book, numbers) for part in backup.parts]
-    columns = {
-        "id": "BIGINT",
-        "uid": "VARCHAR",
-        "book_id": "BIGINT",
-        "parent_id": "BIGINT",
-        "text_id": "BIGINT",
-        "summary_id": "BIGINT",
-        "tokens": "INTEGER",
-        "words": "INTEGER",
-        "blank": "BOOLEAN",
-        "partial": "BOOLEAN",
-        "created_at": "TIMESTAMP",
-        "deleted_at": "TIMESTAMP",
-    }
-    _insert(transaction, "part", columns, sorted(rows))
+    _insert(transaction, "part", sorted(rows))
 
 
 def _part_row(part: PartRow, version: VersionRow, book: BookId, numbers: Numbers) -> tuple[Any, ...]:
@@ -149,18 +153,6 @@ def _part_row(part: PartRow, version: VersionRow, book: BookId, numbers: Numbers
 def _write_versions(
     transaction: Transaction, book: BookId, versions: Sequence[VersionRow], numbers: Numbers
 ) -> None:
-    columns = {
-        "id": "BIGINT",
-        "part_id": "BIGINT",
-        "book_id": "BIGINT",
-        "origin": "VARCHAR",
-        "text": "VARCHAR",
-        "reasoning": "VARCHAR",
-        "lore_id": "BIGINT",
-        "receipt_id": "BIGINT",
-        "detail": "VARCHAR",
-        "created_at": "TIMESTAMP",
-    }
     rows = [
         (
             numbers.versions[each.id],
@@ -176,21 +168,12 @@ def _write_versions(
         )
         for each in versions
     ]
-    _insert(transaction, "part_text", columns, rows)
+    _insert(transaction, "part_text", rows)
 
 
 def _write_receipts(
     transaction: Transaction, book: BookId, receipts: Sequence[ReceiptRow], numbers: Numbers
 ) -> None:
-    columns = {
-        "id": "BIGINT",
-        "part_id": "BIGINT",
-        "book_id": "BIGINT",
-        "model": "VARCHAR",
-        "prompt_tokens": "INTEGER",
-        "body": "BLOB",
-        "created_at": "TIMESTAMP",
-    }
     rows = [
         (
             numbers.receipts[each.id],
@@ -203,7 +186,7 @@ def _write_receipts(
         )
         for each in receipts
     ]
-    _insert(transaction, "receipt", columns, rows)
+    _insert(transaction, "receipt", rows)
 
 
 def _receipt_body(receipt: ReceiptRow, numbers: Numbers) -> dict[str, Any]:
@@ -223,13 +206,6 @@ def _segment(segment: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
 
 
 def _write_summaries(transaction: Transaction, book: BookId, backup: BookBackup, numbers: Numbers) -> None:
-    columns = {
-        "id": "BIGINT",
-        "book_id": "BIGINT",
-        "part_id": "BIGINT",
-        "data": "VARCHAR",
-        "created_at": "TIMESTAMP",
-    }
     rows = [
         (
             numbers.summaries[each.id],
@@ -246,7 +222,7 @@ def _write_summaries(transaction: Transaction, book: BookId, backup: BookBackup,
         )
         for each in backup.summaries
     ]
-    _insert(transaction, "summary", columns, rows)
+    _insert(transaction, "summary", rows)
 
 
 def _summary(data: Mapping[str, Any], numbers: Numbers, own: Mapping[str, int]) -> dict[str, Any]:
@@ -263,16 +239,9 @@ def _summary(data: Mapping[str, Any], numbers: Numbers, own: Mapping[str, int]) 
 
 
 def _write_trash(transaction: Transaction, book: BookId, trash: Sequence[TrashRow], numbers: Numbers) -> None:
-    columns = {
-        "kind": "VARCHAR",
-        "item_id": "BIGINT",
-        "book_id": "BIGINT",
-        "data": "VARCHAR",
-        "deleted_at": "TIMESTAMP",
-    }
     found = [(each, _deleted(transaction, each, numbers)) for each in trash]
     rows = [(each.kind, to.number, book, to_json(to.data), bare(each.deleted)) for each, to in found if to]
-    _insert(transaction, "trash", columns, rows)
+    _insert(transaction, "trash", rows)
 
 
 class _Deleted(NamedTuple):
@@ -298,14 +267,16 @@ def _place(data: Mapping[str, Any], numbers: Numbers) -> dict[str, Any]:
     return {**data, "parent": _moved(data["parent"], numbers.parts), "children": children}
 
 
-def _insert(
-    transaction: Transaction, table: str, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
-) -> None:
-    values = ", ".join(f"unnest(?::{kind}[])" for kind in columns.values())
-    sql = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values}"
+def _insert(transaction: Transaction, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    columns = [column.split() for column in _COLUMNS[table].split(", ")]
+    names, values = (
+        ", ".join(name for name, _ in columns),
+        ", ".join(f"unnest(?::{kind}[])" for _, kind in columns),
+    )
+    sql = f"INSERT INTO {table} ({names}) SELECT {values}"
     for start in range(0, len(rows), _BATCH):
-        columns_of_batch = zip(*rows[start : start + _BATCH], strict=True)
-        transaction.rows(sql, *(list(column) for column in columns_of_batch))
+        of_batch = zip(*rows[start : start + _BATCH], strict=True)
+        transaction.rows(sql, *(list(column) for column in of_batch))
 
 
 def _moved(number: int | None, numbers: Mapping[int, int]) -> int | None:
