@@ -15,7 +15,7 @@ SIZES = {1400: 860, 420: 860}
 def ready(page: Page) -> None:
     """Wait until the page is built and the story is in it."""
     page.wait_for_function("window.Bokeh && Bokeh.index.roots && [...Bokeh.index.roots].some((root) => root.is_idle)")
-    page.get_by_role("button", name="Generate").wait_for()
+    page.get_by_role("button", name="Generate", exact=True).wait_for()
     page.wait_for_timeout(900)
 
 

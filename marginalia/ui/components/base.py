@@ -37,6 +37,7 @@ class Piece(JSComponent):
     __abstract = True
 
     def __init__(self, **params: Any) -> None:  # noqa: ANN401 - the parameters of a subclass
+        params.setdefault("margin", 0)
         super().__init__(**params)
         self._number = 0
         self._heard: dict[str, Handler] = {}

@@ -1,0 +1,68 @@
+"""What stands on the page when something is missing or broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from marginalia import Studio
+from tests.browser.conftest import App
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_book_without_a_model_says_how_to_connect_one(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        book = studio.books.create(name="Bare", protocol=studio.protocols.create(name="Plain"))
+        studio.story.append(book, "It was night.")
+    page = open_page(start_app().url + f"?book={book.id}")
+    page.get_by_role("button", name="Generate", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="Book is missing model.")).to_be_visible()
+    expect(page.get_by_role("article", name="Part 1")).to_contain_text("It was night.")
+    page.get_by_role("button", name="Connect a model").click()
+    expect(page.get_by_role("dialog")).to_contain_text("llama.cpp")
+    page.get_by_label("Name").fill("Mine")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).not_to_be_empty()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_label("Model").locator("option:checked")).to_have_text("Mine")
+
+
+def test_a_context_that_is_too_small_shows_by_how_much(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        provider = studio.providers.create(
+            name="Tiny", base_url="http://127.0.0.1:9/v1", model="m", max_context=120, max_response=60
+        )
+        book = studio.books.create(name="Tight", provider=provider, protocol=studio.protocols.create(name="Plain"))
+    page = open_page(start_app().url + f"?book={book.id}")
+    expect(page.get_by_text("Contextual limit not sufficient.").first).to_be_visible()
+    expect(page.get_by_text("too many before any of the story")).to_be_visible()
+
+
+def test_a_second_process_on_the_same_books_gets_a_plain_answer(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db"):
+        page = open_page(start_app().url, wait=False)
+        expect(page.get_by_text("The books cannot be opened.")).to_be_visible()
+        expect(page.get_by_text("is in use by")).to_be_visible()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Generate", exact=True)).to_be_visible()
+
+
+def test_a_damaged_file_is_said_and_left_as_it_is(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    broken = tmp_path / "marginalia.db"
+    broken.write_bytes(b"not a database" * 1000)
+    page = open_page(start_app().url, wait=False)
+    expect(page.get_by_text("The books cannot be opened.")).to_be_visible()
+    assert broken.read_bytes() == b"not a database" * 1000
