@@ -62,7 +62,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         when=When(always=always, never=not keys),
         budget=EntryBudget(priority=whole(raw.get("priority"), 0)),
     )
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _pattern(key: str) -> Pattern:

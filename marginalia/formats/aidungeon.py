@@ -57,7 +57,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         match=Match(any=patterns),
         when=When(never=not patterns),
     )
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _keys(value: Json, remarks: Remarks) -> tuple[Pattern, ...]:

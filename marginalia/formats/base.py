@@ -46,6 +46,17 @@ class Remarks:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.fidelity = Fidelity.TAKEN
+        self._mentioned: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What is worth keeping in the note of the entry itself."""
+        return "; ".join(line for line in self.lines if line not in self._mentioned)
+
+    def mention(self, line: str) -> None:
+        """Something for the report alone."""
+        self._mentioned.append(line)
+        self._say(line, Fidelity.TAKEN)
 
     def kept(self, line: str) -> None:
         """Something that is worth knowing and was taken as it is."""

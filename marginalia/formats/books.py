@@ -65,7 +65,7 @@ def read_row(raw: Object, remarks: Remarks) -> Entry:
     if priority:
         entry = replace(entry, budget=replace(entry.budget, priority=priority))
     entry = decorated(entry, parse(head), remarks)
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _by_sillytavern(raw: Object) -> bool:

@@ -128,7 +128,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         when=When(always=always, never=not keys and not always, chance=chance),
         scope=Scope(parts=WHOLE_STORY if keys else 0),
     )
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _patterns(keys: tuple[str, ...]) -> tuple[Pattern, ...]:

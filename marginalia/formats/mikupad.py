@@ -88,7 +88,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         when=When(never=never),
         scope=Scope(characters=max(0, characters)),
     )
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _write(entry: Entry, target: Target) -> Written:

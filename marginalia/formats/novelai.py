@@ -117,7 +117,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         scope=_scope(raw),
         budget=_budget(config, order, remarks),
     )
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _name(raw: Object, keys: tuple[str, ...]) -> str:

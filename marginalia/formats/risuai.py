@@ -69,7 +69,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         when=When(always=always, never=not any_ and not always, chance=chance),
     )
     entry = decorated(entry, parse(head), remarks)
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _keys(raw: Object, remarks: Remarks) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:

@@ -82,7 +82,7 @@ def _entry(raw: Object, place: Place, remarks: Remarks) -> Entry:
     fields = fields_of(raw)
     fields.setdefault("uid", place)
     entry = read_entry(fields, remarks, Habits(keyless_fires="constant" not in raw))
-    return replace(entry, note="; ".join(remarks.lines))
+    return replace(entry, note=remarks.text)
 
 
 def _again(raw: Object, _document: Json) -> Entry:

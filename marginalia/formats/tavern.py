@@ -147,7 +147,7 @@ def _when(fields: Object, remarks: Remarks, *, keyless: bool, habits: Habits) ->
     if never:
         remarks.inactive("it has no keys and is not always on, so it is never called")
     elif keyless and not always:
-        remarks.kept("it has no keys, so it is always there")
+        remarks.mention("it has no keys, so it is always there")
     return When(
         always=always,
         never=never,

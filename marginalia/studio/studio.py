@@ -31,6 +31,7 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
 from marginalia.studio.copies import DatabaseCopies
+from marginalia.studio.lorebooks import LoreShelf
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.summaries import Summaries
@@ -85,7 +86,7 @@ class Studio:
             writing=lambda book: self.running(book) is not None,
         )
         self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
-        self.lorebooks = self._store.lorebooks
+        self.lorebooks = LoreShelf(self._store)
         self.providers, self.protocols = self._store.providers, self._store.protocols
         self.story, self.settings = self._store.story, self._store.settings
         self.keys = KeyStore(folder)
