@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class _Purse:
-    """A budget while it is given out. ``asked`` is what everybody so far needed, in or not."""
+    """A budget while it is given out. ``asked`` is what everybody so far needed, in or not; ``reserved`` is what those
+    who still come may keep for themselves.
+    """
 
     whose: str
     limit: int
     left: int
     asked: int = 0
-    held: int = 0
+    reserved: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,13 +82,14 @@ def _hold(claim: _Claim) -> None:
     claim.hold = max(0, min((reserve, *(purse.left for purse in claim.purses))))
     for purse in claim.purses:
         purse.left -= claim.hold
-        purse.held += claim.hold
+        purse.reserved += reserve
 
 
 def _settle(claim: _Claim) -> None:
+    reserve = min(claim.case.row.entry.budget.reserve, claim.tokens)
     for purse in claim.purses:
         purse.left += claim.hold
-        purse.held -= claim.hold
+        purse.reserved -= reserve
     cuts = [] if claim.case.row.entry.budget.ignore else _shortages(claim)
     for purse in claim.purses:
         purse.asked += claim.tokens
@@ -102,7 +105,7 @@ def _shortages(claim: _Claim) -> list[Cut]:
             tokens=claim.tokens,
             left=purse.left,
             limit=purse.limit,
-            enough=purse.asked + claim.tokens + purse.held,
+            enough=purse.asked + claim.tokens + purse.reserved,
         )
         for purse in claim.purses
         if claim.tokens > purse.left

@@ -84,7 +84,7 @@ class _Reader:
             here = self.source[self.at]
             step = (in_set if self.set_depth else steps).get(here)
             if step is None:
-                self._write(1, here, *self._literal(here))
+                self._literal(1, here)
             else:
                 step()
 
@@ -99,11 +99,11 @@ class _Reader:
         self.linear = False
         self._write(length, exact)
 
-    @staticmethod
-    def _literal(character: str) -> tuple[str, str]:
-        # The library takes i, and the Turkish letters without and with dot, for one letter where case is ignored;
-        # the text that google-re2 is given has them replaced in the same way.
-        return (character, "i") if character in "İı" else (character, character)
+    def _literal(self, length: int, character: str) -> None:
+        # Where case is ignored, the library takes each of these for some of I and i, but not for each other.
+        if character in "İı":
+            self.linear = False
+        self._write(length, character)
 
     def _escape(self) -> None:
         if self._quoted() or self._numbered():
@@ -131,7 +131,7 @@ class _Reader:
         elif letter and not letter.isalnum() and letter != "_":
             self._write(2, f"\\{letter}")
         elif letter and not letter.isascii():
-            self._write(2, letter, *self._literal(letter))
+            self._literal(2, letter)
         else:
             self._not_linear(2, f"\\{letter}")
 
@@ -141,8 +141,10 @@ class _Reader:
             return False
         self.at = quote.end()
         for character in quote[1]:
-            escaped = character if character.isalnum() or not character.isascii() else f"\\x{ord(character):02x}"
-            self._write(0, escaped, *self._literal(character) if escaped == character else (None, None))
+            if character.isalnum() or not character.isascii():
+                self._literal(0, character)
+            else:
+                self._write(0, f"\\x{ord(character):02x}")
         return True
 
     def _numbered(self) -> bool:
@@ -153,8 +155,8 @@ class _Reader:
         if number is None:
             return False
         code = min(int(number[1] or number[2] or number[3], 16), _LARGEST)
-        relaxed = "i" if chr(code) in "İı" else None
-        self._write(len(number[0]), f"\\U{code:08x}", f"\\x{{{code:x}}}", relaxed)
+        self.linear = self.linear and chr(code) not in "İı"
+        self._write(len(number[0]), f"\\U{code:08x}", f"\\x{{{code:x}}}")
         return True
 
     def _class(self, letter: str) -> None:

@@ -231,7 +231,8 @@ class Explanation:
 
 
 def _too_many(cut: Cut) -> str:
-    short = f"{cut.tokens - cut.left:,} tokens too many"
+    over = cut.tokens - cut.left
+    short = f"{over:,} {'token' if over == 1 else 'tokens'} too many"
     if cut.whose == "this entry":
         return f"{short}: it has {cut.tokens:,}, and its own maximum is {cut.limit:,}"
     left = f"{cut.left:,} of {cut.limit:,} tokens for {cut.whose} are left"

@@ -29,7 +29,10 @@ def plain_text(text: str) -> bool:
 
 
 def without_turkish(text: str) -> str:
-    """The text with the dotless and the dotted i as plain ones, which is how relaxed forms are searched."""
+    """The text with the dotless and the dotted i as plain ones, which is how relaxed forms are searched.
+
+    In a text that this changes, what a relaxed form finds has to be looked at again.
+    """
     return text if text.isascii() else text.translate(_TURKISH)
 
 
@@ -81,7 +84,7 @@ class Expression:
             return None
         searcher = self._searcher(text)
         if searcher is not None:
-            found = searcher.search(without_turkish(text), start)
+            found = searcher.search(text, start)
             return found.span() if found else None
         return self._find_exactly(text, start, seconds)
 
@@ -102,7 +105,7 @@ class Expression:
             return None
         if plain_text(text):
             return self._searchers[0]
-        return self._searchers[1] if self.same else None
+        return self._searchers[1] if self.same and without_turkish(text) == text else None
 
     @cached_property
     def _searchers(self) -> tuple[LinearPattern | None, LinearPattern | None]:

@@ -103,11 +103,12 @@ class Index:
 
     def _read_expressions(self, reading: Reading) -> None:
         plain = plain_text(reading.text)
-        sets = self._strict if plain else self._relaxed
-        found, unsure = sets.search(reading.text if plain else without_turkish(reading.text))
+        relaxed = reading.text if plain else without_turkish(reading.text)
+        found, unsure = (self._strict if plain else self._relaxed).search(relaxed)
         for at in found:
             number, needle = self._together[at]
-            if plain or (needle.expression and needle.expression.same):
+            same = needle.expression and needle.expression.same and relaxed == reading.text
+            if plain or same:
                 reading.found[number] = []
             else:
                 reading.maybe.add(number)
