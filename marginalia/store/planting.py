@@ -47,7 +47,9 @@ def plant(desk: Desk, seedlings: Sequence[Seedling]) -> tuple[Lorebook, ...]:
     prepared = [[_row(entry, now) for entry in each.entries] for each in seedlings]
 
     def work(transaction: Transaction) -> tuple[Lorebook, ...]:
-        books = [LOREBOOKS.insert(transaction, _owned(each.lorebook, desk.user, now), now) for each in seedlings]
+        books = [
+            LOREBOOKS.insert(transaction, _owned(each.lorebook, desk.user, now), now) for each in seedlings
+        ]
         for at, (book, seedling, rows) in enumerate(zip(books, seedlings, prepared, strict=True)):
             if seedling.below:
                 below = tuple(LorebookId(books[place].id) for place in seedling.below)
