@@ -51,16 +51,32 @@ def test_no_jinja_template_raises_anything_but_a_template_error(template: str) -
         render(template, context=new_context(), data=DATA, syntax="jinja")
 
 
-SHARED = r"""
-{{.x·=·1}} {{.x++}} {{$y·||·z}} {{if·.x·>·2}} {{if·user}} {{if·{{.x}}}} {{^}} {{/if}} {{#if·style}}
-{{#if·.x}} {{setvar::a::b}} {{#setvar·a}} {{/setvar}} {{getvar::a}} {{#style}} {{.}} {{/style}}
-{{^style}} {{#items}} {{@index}} {{/items}} {{#each·items}} {{/each}} {{#unless·.x}} {{/unless}} text
-{{reverse::ab}} {{reverse::{{user}}}} {{{style}}} {{!·c·}} {{//·c·}} {{foo::x}} { } {{roll::1d100}}
-{{random::a::b}} {{addvar::x::5}} {{#reverse}} {{/reverse}}
+LEAVES = r"""
+{{.x·=·1}} {{.x++}} {{$y·||·z}} {{setvar::a::b}} {{getvar::a}} {{.}} {{@index}} text {{reverse::ab}}
+{{reverse::{{user}}}} {{{style}}} {{!·c·}} {{//·c·}} {{foo::x}} {· ·} {{roll::1d100}} {{random::a::b}}
+{{addvar::x::5}} {{^}} {{if·user}} {{/if}}
+"""
+BLOCKS = r"""
+{{if·.x·>·2}}|{{/if}} {{if·user}}|{{/if}} {{if·{{.x}}}}|{{/if}} {{if·!style}}|{{/if}}
+{{#if·style}}|{{/if}} {{#if·.x}}|{{/if}} {{#setvar·a}}|{{/setvar}} {{#style}}|{{/style}} {{^x}}|{{/x}}
+{{^style}}|{{/style}} {{#items}}|{{/items}} {{#each·items}}|{{/each}} {{#unless·.x}}|{{/unless}}
+{{#reverse}}|{{/reverse}} {{setvar::a}}|{{/setvar}}
 """
 
 
-@given(st.lists(st.sampled_from([*_parts(SHARED), " ", "\n  "]), max_size=20).map("".join))
+def _block(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    blocks = st.sampled_from(_parts(BLOCKS))
+    return st.builds(
+        lambda block, parts: block.replace("|", "".join(parts)), blocks, st.lists(inside, max_size=4)
+    )
+
+
+SHARED = st.lists(
+    st.recursive(st.sampled_from([*_parts(LEAVES), " ", "\n  "]), _block, max_leaves=12), max_size=6
+).map("".join)
+
+
+@given(SHARED)
 def test_both_syntaxes_agree_on_what_they_share(template: str) -> None:
     def outcome(syntax: Syntax) -> object:
         context = new_context()

@@ -29,6 +29,7 @@ _CLAIMED = re.compile(
     r"\{\{(?:\s*(?:[#/^!]|&\s*\w|[.$]\s*[A-Za-z}]|\.\./|@\w|\.\s*\}\}|[^\W\d][\w-]*\s*::|(?i:if)\s+|(?i:else)\s*\}\}|(?i:else)\s+(?i:if)\s)"
     r"|\{\s*[\w@./-]+\s*\}\}\})"
 )
+_BRACES = re.compile(r"\{{3,}")
 _RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
 _RAW_END = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
 _INSIDE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|["']|[(\[{]|[)\]]|%\}|\}\}|\}""", re.DOTALL)
@@ -85,6 +86,11 @@ class _Mixed:
         return self.pieces
 
     def _tag(self, sign: str, start: int) -> int:
+        last = _BRACES.match(self.source, start)
+        if last and not _CLAIMED.match(self.source, start) and _CLAIMED.match(self.source, last.end() - 2):
+            # Braces of the text before a tag of ours; Jinja could not read these either.
+            self.pieces.append(self.source[start : last.end() - 2])
+            start = last.end() - 2
         if sign == "{{" and _CLAIMED.match(self.source, start):
             tag, end = scan_tag(self.source, start)
             if tag is not None:
