@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.inference.errors import from_payload, model_error
 from marginalia.inference.sse import Event, EventDecoder
-from marginalia.inference.thinking import Surrogates, Thinking, late_split
+from marginalia.inference.thinking import Kind, Surrogates, Thinking, late_split
 from marginalia.inference.wire import Reading, read_payload
 from marginalia.pipeline.ports import Arrival, Chunk, Ending, Progress
 from marginalia.values import Usage
 
+_UNMARKED = (
+    "This answer began with reasoning that the server does not mark as such. "
+    "Switch on “answers begin with reasoning” in the provider's settings, so that the next one is told apart."
+)
 _HTML_START = b"<"
 _SPACE = b" \t\r\n\xef\xbb\xbf"
 
@@ -27,8 +31,8 @@ class AnswerReader:
     def __init__(self, *, starts_in_thinking: bool = False) -> None:
         self._decoder = EventDecoder()
         self._thinking = Thinking(inside=starts_in_thinking)
-        self._halves = {"reasoning": Surrogates(), "text": Surrogates()}
-        self._pieces: dict[str, list[str]] = {"reasoning": [], "text": []}
+        self._halves: dict[Kind, Surrogates] = {"reasoning": Surrogates(), "text": Surrogates()}
+        self._pieces: dict[Kind, list[str]] = {"reasoning": [], "text": []}
         self._sniffed = False
         self.finish = ""
         self._usage: Usage | None = None
@@ -85,6 +89,8 @@ class AnswerReader:
                 yield from self._event(event)
         yield from self.rest()
         self._check_complete()
+        if self.closed_late is not None:
+            yield Progress(text=_UNMARKED)
         yield Ending(finish_reason=self.finish, usage=self._usage)
 
     def rest(self) -> Iterator[Arrival]:
@@ -92,8 +98,10 @@ class AnswerReader:
         if self._message and not self._delta_text:
             message, self._message = self._message, ""
             yield from self._text(message)
-        yield from self._chunk("text", "", last=True)
-        yield from self._chunk("reasoning", "", last=True)
+        for kind, piece in self._thinking.flush():
+            yield from self._chunk(kind, piece)
+        for kind, halves in self._halves.items():
+            yield from self._show(kind, halves.flush())
 
     def _check_complete(self) -> None:
         if self.finish == "error":
@@ -153,15 +161,13 @@ class AnswerReader:
         for kind, piece in self._thinking.feed(text):
             yield from self._chunk(kind, piece)
 
-    def _chunk(self, kind: str, text: str, *, last: bool = False) -> Iterator[Arrival]:
-        if last and kind == "text":
-            for held_kind, piece in self._thinking.flush():
-                yield from self._chunk(held_kind, piece)
-        halves = self._halves[kind]
-        whole = halves.feed(text) + (halves.flush() if last else "")
-        if whole:
-            self._pieces[kind].append(whole)
-            yield Chunk("reasoning" if kind == "reasoning" else "text", whole)
+    def _chunk(self, kind: Kind, text: str) -> Iterator[Arrival]:
+        return self._show(kind, self._halves[kind].feed(text))
+
+    def _show(self, kind: Kind, text: str) -> Iterator[Arrival]:
+        if text:
+            self._pieces[kind].append(text)
+            yield Chunk(kind, text)
 
 
 def broken_off() -> ModelError:

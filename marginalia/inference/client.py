@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
 import httpx
@@ -79,9 +79,7 @@ class OpenAIClient:
                 yield Progress(text=f"{error.text.partition('. ')[0]}. Trying again in {wait:.2g} s.")
                 await self.sleep(wait)
             else:
-                # The next answer of a template that opens <think> unseen is read rightly from its start.
-                late = reader.closed_late is not None
-                self.remember(provider, replace(spoken[-1], starts_in_thinking=True) if late else spoken[-1])
+                self.remember(provider, spoken[-1])
                 return
 
     async def _attempt(

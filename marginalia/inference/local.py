@@ -117,7 +117,14 @@ class LocalModel:
         server = self._server
         if server is None or server.url is None:
             raise self._failure("The bundled model does not run.")
-        return replace(provider, base_url=f"{server.url}/v1", model=self.name, max_retries=0)
+        return replace(
+            provider,
+            base_url=f"{server.url}/v1",
+            model=self.name,
+            max_retries=0,
+            # llama.cpp alone tells how far it is with the prompt, and only when asked.
+            additional_parameters={"return_progress": True, **provider.additional_parameters},
+        )
 
     def key(self, _: Provider) -> str | None:
         """The key of this run's server."""

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+# Careless proxies leave control characters in strings as they are.
+_JSON = json.JSONDecoder(strict=False)
 _GLUED = re.compile(r"(?<=[}\]])\s*data:\s*(?=[{\[])")
 
 
@@ -123,24 +125,21 @@ class EventDecoder:
                 self._forget()
 
     def _dispatch(self) -> Iterator[Event]:
-        data = self._data
-        text = "\n".join(data).strip()
+        text = "\n".join(self._data).strip()
         if text and not text.startswith(":"):
             found = parse(text)
             if found is not _BROKEN:
                 yield self._event(found)
             else:
-                for piece in data if len(data) > 1 else _GLUED.split(text):
-                    yield from self._piece(piece.strip())
+                yield from self._pieces()
         self._forget()
 
-    def _piece(self, text: str) -> Iterator[Event]:
-        if not text:
-            return
-        pieces = _GLUED.split(text)
-        for piece in pieces:
-            found = parse(piece)
-            yield Event("broken", piece) if found is _BROKEN else self._event(found)
+    def _pieces(self) -> Iterator[Event]:
+        """What can be read of an event that is no JSON as a whole: each line alone, glued events apart."""
+        for line in self._data:
+            for piece in filter(None, map(str.strip, _GLUED.split(line))):
+                found = parse(piece)
+                yield Event("broken", piece) if found is _BROKEN else self._event(found)
 
     def _event(self, found: object) -> Event:
         if found is _DONE:
@@ -165,6 +164,6 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any JSON
     if text == "[DONE]":
         return _DONE
     try:
-        return json.loads(text, strict=False)
+        return _JSON.decode(text)
     except (ValueError, RecursionError):
         return _BROKEN

@@ -99,7 +99,7 @@ def read_payload(payload: object) -> Reading:
         reasoning=_reasoning(source),
         text=_text(delta.get("content")) or _as_text(choice.get("text")),
         message=_text(message.get("content")),
-        whole=known.get("object") == "chat.completion",
+        whole=known.get("object") == "chat.completion" or ("message" in choice and "delta" not in choice),
         refusal=_as_text(source.get("refusal")),
         finish=_finish(choice),
         usage=_usage(known),

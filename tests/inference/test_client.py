@@ -250,12 +250,14 @@ async def test_what_is_set_by_hand_is_not_learned_away() -> None:
     assert len(server.completions) == 1
 
 
-async def test_reasoning_with_only_a_closing_tag_is_read_rightly_the_next_time() -> None:
+async def test_reasoning_that_only_has_a_closing_tag_is_pointed_out_and_told_apart_when_switched_on() -> None:
     answer = Stream("hm", "</think>", "\n\nText")
     async with ScriptedServer([answer, answer]) as server:
-        models, provider = Models(), server.provider()
-        await ask(call(provider), models)
-        assert (await ask(call(provider), models)).chunks == [("reasoning", "hm"), ("text", "Text")]
+        first = await ask(call(server.provider()))
+        second = await ask(call(server.provider(settings={"starts_in_thinking": True})))
+    assert first.text == "hm</think>\n\nText"
+    assert "reasoning" in first.progress[0]
+    assert (second.chunks, second.progress) == ([("reasoning", "hm"), ("text", "Text")], [])
 
 
 async def test_the_key_goes_to_the_server_and_nowhere_else(

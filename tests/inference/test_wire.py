@@ -94,6 +94,7 @@ STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
         (stream(delta(" \n"), delta("a"), STOP), " \na", ""),
         (stream(delta("a", reasoning="x", reasoning_content="x"), STOP), "a", "x"),
         (b'{\n  "choices": [\n    {"message": {"content": "a"},\n\n "finish_reason": "stop"}\n  ]\n}', "a", ""),
+        (b'{"choices":[{"message":{"content":"a"}}]}', "a", ""),
         (stream({"choices": [{"text": "a", "finish_reason": "stop"}]}), "a", ""),
     ],
 )  # fmt: skip
