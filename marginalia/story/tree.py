@@ -53,8 +53,21 @@ class StoryTree:
             raise NotFound(f"This book has no part {part}; it may have been deleted meanwhile.") from None
 
     def with_nodes(self, *nodes: Node) -> StoryTree:
-        """A tree in which *nodes* are added, or stand for the ones with the same id."""
-        return StoryTree((self._nodes | {node.id: node for node in nodes}).values())
+        """A tree in which *nodes* are added, or stand for the ones with the same id.
+
+        What is known of the old tree is taken over, so that adding to a long story costs no more than to a short one.
+        """
+        moved = {node.id for node in nodes if node.id in self and self[node.id].parent_id != node.parent_id}
+        tree = StoryTree()
+        tree._nodes = self._nodes | {node.id: node for node in nodes}
+        tree._branches = {} if moved else dict(self._branches)
+        if self._children is not None and not moved:
+            tree._children = dict(self._children)
+            for node in nodes:
+                siblings = tree._children.get(node.parent_id, [])
+                if node.id not in siblings:
+                    tree._children[node.parent_id] = sorted([*siblings, node.id], key=tree._age)
+        return tree
 
     def without(self, *parts: PartId) -> StoryTree:
         """A tree that lacks *parts*; the caller re-parents their children first."""
@@ -106,7 +119,10 @@ class StoryTree:
     def _child_lists(self) -> dict[PartId | None, list[PartId]]:
         if self._children is None:
             lists: dict[PartId | None, list[PartId]] = {}
-            for node in sorted(self._nodes.values(), key=lambda node: (node.created, node.id)):
-                lists.setdefault(node.parent_id, []).append(node.id)
+            for part in sorted(self._nodes, key=self._age):
+                lists.setdefault(self._nodes[part].parent_id, []).append(part)
             self._children = lists
         return self._children
+
+    def _age(self, part: PartId) -> tuple[datetime, PartId]:
+        return self._nodes[part].created, part

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marginalia.errors import NotFound
+from marginalia.story.tree import Node, StoryTree
+from marginalia.values import PartId
+
+START = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def node(number: int, parent: int | None = None, after: int = 0, **more: object) -> Node:
+    created = START + timedelta(seconds=after)
+    return Node(id=PartId(number), parent_id=None if parent is None else PartId(parent), created=created, **more)  # type: ignore[arg-type]
+
+
+def test_siblings_are_ordered_by_creation_then_id() -> None:
+    tree = StoryTree([node(1), node(4, 1, 5), node(3, 1, 5), node(2, 1, 9)])
+    assert tree.children(PartId(1)) == (3, 4, 2)
+    assert tree.siblings(PartId(4)) == (3, 4, 2)
+
+
+def test_the_deepest_follows_the_newest_child() -> None:
+    tree = StoryTree([node(1), node(2, 1, 1), node(3, 1, 2), node(4, 3, 3), node(5, 2, 9)])
+    assert tree.deepest(PartId(1)) == 4
+
+
+def test_a_branch_ends_where_an_ancestor_is_missing() -> None:
+    tree = StoryTree([node(2, 1), node(3, 2)])
+    assert tree.branch(PartId(3)) == (2, 3)
+    assert tree.branch(None) == ()
+
+
+def test_an_unknown_part_is_named() -> None:
+    with pytest.raises(NotFound, match="no part 9"):
+        StoryTree().branch(PartId(9))
+
+
+parents = st.lists(st.integers(min_value=0, max_value=30), min_size=1, max_size=30)
+
+
+@given(parents, st.randoms())
+def test_growing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(choices: list[int], dice: object) -> None:
+    nodes = [node(i + 1, choice % i + 1 if i else None, after=choice % 3) for i, choice in enumerate(choices)]
+    grown = StoryTree()
+    for each in nodes:
+        grown.children(None)  # so that what is known has to be taken over
+        if each.parent_id is not None:
+            grown.branch(each.parent_id)
+        grown = grown.with_nodes(each)
+    made = StoryTree(nodes)
+    for each in nodes:
+        assert grown.children(each.id) == made.children(each.id)
+        assert grown.branch(each.id) == made.branch(each.id)
+        assert grown.deepest(each.id) == made.deepest(each.id)
+
+
+def test_a_part_that_moves_takes_its_branch_along() -> None:
+    tree = StoryTree([node(1), node(2, 1), node(3, 2), node(4, 1, 1)])
+    assert tree.branch(PartId(3)) == (1, 2, 3)
+    moved = tree.with_nodes(node(2, 4))
+    assert moved.branch(PartId(3)) == (1, 4, 2, 3)
+    assert moved.children(PartId(1)) == (4,)
+    assert tree.branch(PartId(3)) == (1, 2, 3)
