@@ -1,4 +1,4 @@
-"""Kill a streaming writer (-9) again and again and check what is left: ``uv run python -m benchmarks.kills [TIMES]``."""
+"""Kill a streaming writer (-9) again and again and check the rest: ``uv run python -m benchmarks.kills [TIMES]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kill_often(Path(folder) / "killed.db", times=times, seed=11)
     seconds = time.perf_counter() - began
-    print(f"{times} kills while streaming: nothing acknowledged lost, never more than a second of text ({seconds:.0f} s)")
+    print(
+        f"{times} kills while streaming: nothing acknowledged lost, never more than a second of text ({seconds:.0f} s)"
+    )
 
 
 if __name__ == "__main__":

@@ -111,7 +111,9 @@ async def streaming(studio: mg.Studio, base_url: str) -> None:
         rates.append(bare_all / piped_all)
         delays.append(await first_token(studio, book) - bare_first)
     print(f"streaming rate, pipeline / bare httpx        {statistics.median(rates):6.2f}   (at least 0.95)")
-    print(f"first token later by                          {statistics.median(delays) * 1000:5.1f} ms (at most 10)")
+    print(
+        f"first token later by                          {statistics.median(delays) * 1000:5.1f} ms (at most 10)"
+    )
 
 
 def new_book(studio: mg.Studio, base_url: str, model: str = "m") -> mg.Book:
@@ -138,7 +140,9 @@ def chunk_cost() -> None:
         return statistics.median(times)
 
     short, long = (statistics.median(cost(size) for _ in range(3)) for size in (1_000, 100_000))
-    print(f"chunk at 100 KB / at 1 KB                     {long / short:5.2f}   (at most 1.5; {short * 1e6:.1f} us)")
+    print(
+        f"chunk at 100 KB / at 1 KB                     {long / short:5.2f}   (at most 1.5; {short * 1e6:.1f} us)"
+    )
 
 
 async def previews(studio: mg.Studio, base_url: str) -> None:

@@ -62,7 +62,7 @@ class Pipeline:
         return self._add(slot, wrapper)
 
     def replace(self, slot: Slot[In, Out], step: Step[In, Out]) -> Undo:
-        """Put *step* in the place of a step and of what is wrapped around it so far; call what is returned to undo it."""
+        """Put *step* in the place of a step and of what is around it so far; call what is returned to undo it."""
 
         def instead(_: Step[In, Out]) -> Step[In, Out]:
             return step

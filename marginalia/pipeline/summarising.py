@@ -164,7 +164,7 @@ class Summariser:
         *,
         meta: bool = False,
     ) -> tuple[Message, ...]:
-        """A single system message: jailbreak, empty line, rendered prompt (B1 64); too long a one is refused (B1 65)."""
+        """A single system message: jailbreak, empty line, rendered prompt (B1 64), refused when too long (B1 65)."""
         provider = manuscript.provider
         if provider is None:
             raise ValidationProblem(MISSING_MODEL)

@@ -1,7 +1,8 @@
 """The chat messages of a prompt, and the segments that say where each stretch of them came from.
 
-The layout is the specification's (step 5). Segments are made while the messages are built; when a listener changes the messages
-afterwards, :func:`realign` finds again what is still there and marks the rest as foreign.
+The layout is the specification's (step 5). Segments are made while the messages are built; when a listener
+changes the messages afterwards, :func:`realign` finds again what is still there and marks the rest as
+foreign.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ def _with_inserts(pieces: Sequence[_Piece], inserts: Sequence[Insert], count: Co
 def realign(
     messages: Sequence[Message], built: Sequence[Message], segments: Iterable[Segment], count: Count
 ) -> tuple[Segment, ...]:
-    """The segments of *messages*, of which some are still those that were *built*; what is new or changed is foreign."""
+    """The segments of *messages*, of which some are still those that were *built*.
+
+    What is new or changed is foreign.
+    """
     by_message: dict[int, list[Segment]] = {}
     for segment in segments:
         by_message.setdefault(segment.message, []).append(segment)
@@ -107,7 +111,14 @@ def _system(material: Material, count: Count) -> _Piece:
         offset = len(material.jailbreak) + len(SEPARATOR)
         content = material.jailbreak + SEPARATOR + content
         segments.append(
-            _segment(SegmentKind.JAILBREAK, material.jailbreak, 0, count, "provider", "the provider needs it")
+            _segment(
+                SegmentKind.JAILBREAK,
+                material.jailbreak,
+                0,
+                count,
+                "provider",
+                reason="the provider needs it",
+            )
         )
     segments.extend(_inside_system(material, offset, count))
     return _Piece(Message(role="system", content=content), tuple(segments))
@@ -116,14 +127,23 @@ def _system(material: Material, count: Count) -> _Piece:
 def _inside_system(material: Material, offset: int, count: Count) -> Iterable[Segment]:
     """The system prompt cut at the places where lore and summaries were printed into it."""
     text, at = material.system_prompt, 0
-    known = {"backgroundLore": material.lore.background or None, "summaries": joined(material.summaries) or None}
+    known = {
+        "backgroundLore": material.lore.background or None,
+        "summaries": joined(material.summaries) or None,
+    }
     for span in sorted(material.system_spans, key=lambda span: span.start):
         if span.start < at or text[span.start : span.end] != known.get(span.name):
             continue  # printed twice over, or a listener changed the text
         if text[at : span.start]:
             yield _template(text[at : span.start], offset + at, count)
         if span.name == "backgroundLore":
-            yield from _placed(material.lore.placed, SegmentKind.LORE, text[span.start : span.end], offset + span.start, count)
+            yield from _placed(
+                material.lore.placed,
+                SegmentKind.LORE,
+                text[span.start : span.end],
+                offset + span.start,
+                count,
+            )
         else:
             yield from _summarised(material.summaries, offset + span.start, count)
         at = span.end
@@ -132,21 +152,29 @@ def _inside_system(material: Material, offset: int, count: Count) -> Iterable[Se
 
 
 def _template(text: str, start: int, count: Count) -> Segment:
-    return _segment(SegmentKind.SYSTEM, text, start, count, "master template", "the book's master template")
+    return _segment(
+        SegmentKind.SYSTEM, text, start, count, "master template", reason="the book's master template"
+    )
 
 
-def _placed(placed: Sequence[Placed], kind: SegmentKind, block: str, offset: int, count: Count) -> Iterable[Segment]:
+def _placed(
+    placed: Sequence[Placed], kind: SegmentKind, block: str, offset: int, count: Count
+) -> Iterable[Segment]:
     for each in placed:
         if each.end <= len(block):
             text = block[each.start : each.end]
-            yield _segment(kind, text, offset + each.start, count, each.name, each.reason, each.entry_id)
+            yield _segment(
+                kind, text, offset + each.start, count, each.name, reason=each.reason, source_id=each.entry_id
+            )
 
 
 def _summarised(summaries: Sequence[Passage], offset: int, count: Count) -> Iterable[Segment]:
     for passage in summaries:
         source = "summary" if passage.part is None else f"summary on part {passage.part}"
         reason = "stands for older parts"
-        yield _segment(SegmentKind.SUMMARY, passage.text, offset, count, source, reason, passage.part)
+        yield _segment(
+            SegmentKind.SUMMARY, passage.text, offset, count, source, reason=reason, source_id=passage.part
+        )
         offset += len(passage.text) + 1
 
 
@@ -155,11 +183,19 @@ def _story(material: Material, count: Count) -> Iterable[_Piece]:
     for index, passage in enumerate(material.chronicle):
         placeholder = FIRST_PLACEHOLDER if index == 0 else NEXT_PLACEHOLDER
         reason = "the turn that asked for the part after it, shortened"
-        segment = _segment(SegmentKind.PLACEHOLDER, placeholder, 0, count, "placeholder", reason)
+        segment = _segment(SegmentKind.PLACEHOLDER, placeholder, 0, count, "placeholder", reason=reason)
         yield _Piece(Message(role="user", content=placeholder), (segment,))
         number = numbers[index] if index < len(numbers) else 0
         source = f"part {number}" if number else "story"
-        segment = _segment(SegmentKind.STORY, passage.text, 0, count, source, "it fits the budget", passage.part)
+        segment = _segment(
+            SegmentKind.STORY,
+            passage.text,
+            0,
+            count,
+            source,
+            reason="it fits the budget",
+            source_id=passage.part,
+        )
         yield _Piece(Message(role="assistant", content=passage.text), (segment,))
 
 
@@ -170,18 +206,27 @@ def _request(material: Material, count: Count) -> _Piece:
     if lore and text.startswith(lore + SEPARATOR):
         segments.extend(_placed(material.lore.placed_before_user, SegmentKind.USER_LORE, lore, 0, count))
         start = len(lore) + len(SEPARATOR)
-    segments.append(_segment(SegmentKind.REQUEST, text[start:], start, count, "request", "what was asked for"))
+    segments.append(
+        _segment(SegmentKind.REQUEST, text[start:], start, count, "request", reason="what was asked for")
+    )
     return _Piece(Message(role="user", content=text), tuple(segments))
 
 
 def _inserted(insert: Insert, count: Count) -> _Piece:
     reason = insert.reason or f"placed {insert.depth} messages before the end"
-    segment = _segment(SegmentKind.INSERT, insert.text, 0, count, insert.owner, reason)
+    segment = _segment(SegmentKind.INSERT, insert.text, 0, count, insert.owner, reason=reason)
     return _Piece(Message(role=insert.role, content=insert.text), (segment,))
 
 
 def _segment(
-    kind: SegmentKind, text: str, start: int, count: Count, source: str, reason: str, source_id: int | None = None
+    kind: SegmentKind,
+    text: str,
+    start: int,
+    count: Count,
+    source: str,
+    *,
+    reason: str,
+    source_id: int | None = None,
 ) -> Segment:
     return Segment(
         kind=kind,

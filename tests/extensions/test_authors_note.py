@@ -16,7 +16,9 @@ def studio_with(note: dict[str, Any] | None) -> tuple[mg.Studio, mg.Book]:
     studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=[AuthorsNote()])
     book = studio.books.create(
         name="Salt",
-        provider=studio.providers.create(name="S", base_url="http://127.0.0.1:9", model="m", max_context=4000),
+        provider=studio.providers.create(
+            name="S", base_url="http://127.0.0.1:9", model="m", max_context=4000
+        ),
         protocol=studio.protocols.create(name="P"),
     )
     studio.story.append(book, "Snow fell.")
@@ -35,7 +37,9 @@ async def test_the_note_stands_at_its_depth_and_is_counted(depth: int, place: in
         assert note.source == "author's note"
 
 
-@pytest.mark.parametrize("note", [None, {}, {"text": "  "}, {"text": "x", "on": False}, {"private": "mine alone"}])
+@pytest.mark.parametrize(
+    "note", [None, {}, {"text": "  "}, {"text": "x", "on": False}, {"private": "mine alone"}]
+)
 async def test_without_a_note_nothing_is_sent_or_counted(note: dict[str, Any] | None) -> None:
     studio, book = studio_with(note)
     with studio:

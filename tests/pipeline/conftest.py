@@ -1,4 +1,7 @@
-"""A small world for the pipeline: a studio in memory, a scripted server, one book with three parts and a lorebook."""
+"""A small world for the pipeline.
+
+A studio in memory, a scripted server, one book with three parts and a lorebook.
+"""
 
 from __future__ import annotations
 
@@ -76,12 +79,19 @@ async def world() -> AsyncIterator[World]:
     async with ScriptedServer([Stream("Done.")]) as server:
         studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=())
         provider = studio.providers.create(
-            name="Stub", base_url=server.base_url, model="m", max_context=4000, max_response=500, max_retries=0
+            name="Stub",
+            base_url=server.base_url,
+            model="m",
+            max_context=4000,
+            max_response=500,
+            max_retries=0,
         )
         protocol = studio.protocols.create(name="Plain", temperature=0.7)
         lore = studio.lorebooks.create(name="World")
         studio.lorebooks.add_entry(lore, name="Always", payload="The sea is cold.")
-        studio.lorebooks.add_entry(lore, name="Bell", payload="The bell is quiet.", filter=mg.TextFilter("bell"))
+        studio.lorebooks.add_entry(
+            lore, name="Bell", payload="The bell is quiet.", filter=mg.TextFilter("bell")
+        )
         book = studio.books.create(name="Salt", provider=provider, protocol=protocol, lorebook=lore)
         parts = [studio.story.append(book, text) for text in ("Snow fell.", "Wolves came.", "Fire held.")]
         yield World(studio, server, studio.books.get(book.id), parts)

@@ -1,6 +1,7 @@
 """A writer that is killed while it streams; run by test_kill.py and by benchmarks/kills.py.
 
-The child prints ``part ID`` when a part is complete and stored, and ``text N`` when the part that streams has at least N characters.
+The child prints ``part ID`` when a part is complete and stored, and ``text N`` when the part that streams has
+at least N characters.
 """
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ def _note(line: str, told: Told, now: float) -> None:
 
 
 def check(path: Path, told: Told, killed: float) -> None:
-    """Open what the killed writer left: every acknowledged part whole, the last one partial and at most a second short."""
+    """Open what the killed writer left.
+
+    Every acknowledged part whole, the last one partial and at most a second short.
+    """
     with mg.Studio(path, tokenizer=WordTokenizer(), extensions=()) as studio:
         book = studio.books.all()[0]
         branch = {part.id: part for part in studio.story.branch(book)}
@@ -110,7 +114,9 @@ def check(path: Path, told: Told, killed: float) -> None:
         last = list(branch.values())[-1]
         if least:
             assert last.partial or last.text == WORD * 400  # it may have been finished, but not yet said so
-            assert len(last.text) >= least, f"{least - len(last.text)} characters more than a second old were lost"
+            assert len(last.text) >= least, (
+                f"{least - len(last.text)} characters more than a second old were lost"
+            )
         assert all(part.text for part in branch.values())
 
 

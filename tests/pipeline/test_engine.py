@@ -46,7 +46,9 @@ async def test_a_generation_adds_a_part_and_tells_it_once(world: World) -> None:
 
 @pytest.mark.parametrize("slot", SEVEN, ids=lambda slot: slot.name)
 @pytest.mark.parametrize("way", ["raises", "hangs and is stopped", "stops the run itself", "is missing"])
-async def test_cleanup_runs_exactly_once_whatever_happens_in_a_step(world: World, slot: Slot[Any, Any], way: str) -> None:
+async def test_cleanup_runs_exactly_once_whatever_happens_in_a_step(
+    world: World, slot: Slot[Any, Any], way: str
+) -> None:
     ear = Ear()
     cleanups = count_cleanups(world)
     before = [part.text for part in world.studio.story.parts(world.book)]
@@ -82,9 +84,13 @@ async def test_cleanup_runs_exactly_once_whatever_happens_in_a_step(world: World
     assert [str(error) for error in ear.errors] == (["boom"] if way == "raises" else [])
 
 
-@pytest.mark.parametrize("event", [each for each in mg.events.ALL if "Chunk" not in each.__name__], ids=lambda e: e.__name__)
+@pytest.mark.parametrize(
+    "event", [each for each in mg.events.ALL if "Chunk" not in each.__name__], ids=lambda e: e.__name__
+)
 @pytest.mark.parametrize("way", ["raises", "hangs", "hangs and is stopped", "refuses", "answers nonsense"])
-async def test_no_listener_can_hang_or_double_the_end(world: World, event: type[mg.events.Event], way: str) -> None:
+async def test_no_listener_can_hang_or_double_the_end(
+    world: World, event: type[mg.events.Event], way: str
+) -> None:
     ear = Ear()
     cleanups = count_cleanups(world)
     reached = anyio.Event()
@@ -115,7 +121,12 @@ async def test_no_listener_can_hang_or_double_the_end(world: World, event: type[
     if way == "refuses" and event is not mg.events.BeforeCleanup:
         assert ear.simple == ["Not today."]
     elif way != "hangs and is stopped":
-        assert {type(problem.error) for problem in run.problems} <= {RuntimeError, TimeoutError, TypeError, mg.Refused}
+        assert {type(problem.error) for problem in run.problems} <= {
+            RuntimeError,
+            TimeoutError,
+            TypeError,
+            mg.Refused,
+        }
         assert run.problems
 
 
@@ -235,7 +246,9 @@ async def test_changed_wakes_a_follower_in_another_thread(world: World) -> None:
     assert await anyio.to_thread.run_sync(follow) == "One two."
 
 
-@pytest.mark.parametrize("what", ["the model is silent", "a listener hangs", "a question waits", "text arrives slowly"])
+@pytest.mark.parametrize(
+    "what", ["the model is silent", "a listener hangs", "a question waits", "text arrives slowly"]
+)
 async def test_stop_ends_a_run_at_once(world: World, what: str) -> None:
     waiting = anyio.Event()
     if what == "the model is silent":
@@ -345,9 +358,13 @@ async def test_listeners_run_over_a_snapshot_and_may_close_themselves(world: Wor
 
 
 async def test_a_subscription_of_one_book_hears_no_other(world: World) -> None:
-    other = world.studio.books.create(name="Other", provider=world.book.provider_id, protocol=world.book.protocol_id)
+    other = world.studio.books.create(
+        name="Other", provider=world.book.provider_id, protocol=world.book.protocol_id
+    )
     seen: list[str] = []
-    world.studio.on(mg.events.BeforePreparePayload, lambda _run, event: seen.append(event.book.name), book=other)
+    world.studio.on(
+        mg.events.BeforePreparePayload, lambda _run, event: seen.append(event.book.name), book=other
+    )
     await world.studio.preview(world.book)
     await world.studio.preview(other)
     assert seen == ["Other"]

@@ -80,8 +80,13 @@ async def test_every_character_of_the_prompt_has_a_segment(world: World) -> None
 
 
 async def test_a_verdict_for_every_entry_and_every_part(world: World) -> None:
-    prompt = await world.studio.preview(world.book, mg.Turn(instructions="Ring it."), request=mg.Swipe(world.parts[-1]))
-    assert [(verdict.entry.name, verdict.active) for verdict in prompt.lore] == [("Always", True), ("Bell", False)]
+    prompt = await world.studio.preview(
+        world.book, mg.Turn(instructions="Ring it."), request=mg.Swipe(world.parts[-1])
+    )
+    assert [(verdict.entry.name, verdict.active) for verdict in prompt.lore] == [
+        ("Always", True),
+        ("Bell", False),
+    ]
     assert [each.fate for each in prompt.history] == [PartFate.SENT, PartFate.SENT, PartFate.REPLACED]
     assert [each.number for each in prompt.history] == [1, 2, 3]
 
@@ -137,7 +142,14 @@ numbers = st.integers(min_value=0, max_value=5000)
     blank=st.sets(st.integers(min_value=0, max_value=29)),
     context=st.integers(min_value=0, max_value=20_000),
     response=numbers,
-    costs=st.builds(Costs, system=numbers, request=numbers, jailbreak=numbers, inserts=numbers, reserved=st.integers(-5000, 5000)),
+    costs=st.builds(
+        Costs,
+        system=numbers,
+        request=numbers,
+        jailbreak=numbers,
+        inserts=numbers,
+        reserved=st.integers(-5000, 5000),
+    ),
 )
 def test_the_budget_never_exceeds_its_limit(
     tokens: list[int], blank: set[int], context: int, response: int, costs: Costs
@@ -150,14 +162,20 @@ def test_the_budget_never_exceeds_its_limit(
     limits = Limits(context=context, response=response)
     start = costs.base + costs.all_reserved
     cut = choose_parts(tree, branch, None, start, limits)
-    budget = Budget(limits=limits, costs=costs, story=cut.story, sent_parts=len(cut.sent), branch_parts=len(branch))
+    budget = Budget(
+        limits=limits, costs=costs, story=cut.story, sent_parts=len(cut.sent), branch_parts=len(branch)
+    )
     assert not cut.sent or budget.used <= limits.prompt - SAFETY_MARGIN
     assert budget.base == costs.system + costs.request + costs.jailbreak + BASE_MARGIN
     wordy = [part for part in branch if not tree[part].blank]
     assert list(cut.sent) == wordy[len(wordy) - len(cut.sent) :]
     if cut.needed:
         left = tree[wordy[-len(cut.sent) - 1]]
-        assert budget.used + left.tokens + MESSAGE_TOKENS == cut.needed[0] > max(0, limits.prompt - SAFETY_MARGIN)
+        assert (
+            budget.used + left.tokens + MESSAGE_TOKENS
+            == cut.needed[0]
+            > max(0, limits.prompt - SAFETY_MARGIN)
+        )
     if budget.fits and budget.used <= limits.prompt:
         assert sum(share.tokens for share in budget.shares) == limits.context
     assert choose_parts(tree, branch, None, start, limits) == cut

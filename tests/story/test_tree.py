@@ -15,7 +15,9 @@ START = datetime(2027, 1, 1, tzinfo=UTC)
 
 def node(number: int, parent: int | None = None, after: int = 0, **more: object) -> Node:
     created = START + timedelta(seconds=after)
-    return Node(id=PartId(number), parent_id=None if parent is None else PartId(parent), created=created, **more)  # type: ignore[arg-type]
+    return Node(
+        id=PartId(number), parent_id=None if parent is None else PartId(parent), created=created, **more
+    )  # type: ignore[arg-type]
 
 
 def test_siblings_are_ordered_by_creation_then_id() -> None:
@@ -44,7 +46,9 @@ parents = st.lists(st.integers(min_value=0, max_value=30), min_size=1, max_size=
 
 
 @given(parents, st.randoms())
-def test_growing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(choices: list[int], dice: object) -> None:
+def test_growing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(
+    choices: list[int], dice: object
+) -> None:
     nodes = [node(i + 1, choice % i + 1 if i else None, after=choice % 3) for i, choice in enumerate(choices)]
     grown = StoryTree()
     for each in nodes:

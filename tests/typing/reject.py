@@ -13,7 +13,9 @@ def good(run: mg.Run, event: mg.events.AfterProcessLorebook) -> mg.events.AfterP
     return replace(event, reserved_tokens=event.reserved_tokens + 10)
 
 
-async def also_good(run: mg.Run, event: mg.events.AfterProcessLorebook) -> mg.events.AfterProcessLorebook | None:
+async def also_good(
+    run: mg.Run, event: mg.events.AfterProcessLorebook
+) -> mg.events.AfterProcessLorebook | None:
     assert_type(event.user_prompt, str)
     return None
 

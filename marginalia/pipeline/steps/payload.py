@@ -27,10 +27,10 @@ async def prepare_payload(run: Run, known: BeforePreparePayload) -> AfterPrepare
 
 
 def _numbers(run: Run, known: BeforePreparePayload) -> tuple[int, ...]:
-    """The number of each passage's part on the branch, counted from 1; 0 for a made-up one. Only the sent end is walked."""
+    """The number of each passage's part on the branch, counted from 1; 0 for a made-up one."""
     branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
     wanted = {passage.part for passage in known.chronicle if passage.part is not None}
-    numbers: dict[PartId, int] = {}
+    numbers: dict[PartId, int] = {}  # only the end that is sent is walked, the branch may be long
     for at in range(len(branch) - 1, -1, -1):
         if len(numbers) == len(wanted):
             break
