@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import httpx
-
 from marginalia.errors import ModelError, ModelErrorKind
+from marginalia.inference.answer import AnswerReader
 from marginalia.inference.client import OpenAIClient, lesson
 from marginalia.inference.connection import api_url, connection, is_local, root_url
 from marginalia.inference.dialect import Dialect
@@ -90,14 +90,18 @@ class Probe:
             "/chat/completions/input_tokens": api_url(provider, "/chat/completions/input_tokens"),
             "/tokenize": root_url(provider, "/tokenize"),
         }
-        for way, url in ways.items():
-            if known in (None, way):
-                number = _number_of(await self._ask(provider, "POST", url, sent))
-                if number is not None:
-                    self._counting[_identity(provider)] = way
-                    return number
-        if known is None:
-            self._counting[_identity(provider)] = ""
+        for way in [known] if known else ways:
+            try:
+                found = _json(await self._exchange(provider, "POST", ways[way], sent, timeout=_LOOK_TIMEOUT))
+            except ModelError as error:
+                if error.status is None:
+                    # Nobody answered, which says nothing about whether the server can count.
+                    return None
+                continue
+            if (number := _number_of(found)) is not None:
+                self._counting[_identity(provider)] = way
+                return number
+        self._counting[_identity(provider)] = ""
         return None
 
     async def count_text(self, provider: Provider, text: str) -> int | None:
@@ -114,7 +118,7 @@ class Probe:
 
     async def _model_list(self, provider: Provider) -> list[dict[str, Any]]:
         try:
-            found = await self._exchange(provider, "GET", api_url(provider, "/models"))
+            found = _json(await self._exchange(provider, "GET", api_url(provider, "/models")))
         except ModelError as error:
             # Some keys may write but not list, and some servers have no list: only what stops the writing counts.
             if error.kind in (ModelErrorKind.AUTH, ModelErrorKind.CONNECTION, ModelErrorKind.TIMEOUT):
@@ -127,8 +131,9 @@ class Probe:
         spoken, learned = [self._client.dialect(provider)], list[str]()
         while True:
             try:
-                await self._exchange(
-                    provider, "POST", api_url(provider, "/chat/completions"), _one_token(provider, spoken[-1])
+                body = _one_token(provider, spoken[-1])
+                _check_answer(
+                    await self._exchange(provider, "POST", api_url(provider, "/chat/completions"), body)
                 )
             except ModelError as error:
                 found = lesson(provider, spoken, error)
@@ -171,7 +176,7 @@ class Probe:
     ) -> object:
         """What is there, or ``None``: these paths are nobody's duty."""
         try:
-            return await self._exchange(provider, method, url, body, timeout=_LOOK_TIMEOUT)
+            return _json(await self._exchange(provider, method, url, body, timeout=_LOOK_TIMEOUT))
         except ModelError:
             return None
 
@@ -183,14 +188,14 @@ class Probe:
         body: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - given on to httpx
-    ) -> object:
+    ) -> bytes:
         content = None if body is None else encoded(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
         async with connection(provider, self._client.key_of(provider), timeout=timeout) as client:
             response = await client.request(method, url, content=content, headers=headers)
-        if not response.is_success:
-            raise from_response(response.status_code, response.headers, response.content)
-        return _json(response)
+            if not response.is_success:
+                raise from_response(response.status_code, response.headers, response.content)
+            return response.content
 
 
 def _one_token(provider: Provider, dialect: Dialect) -> dict[str, Any]:
@@ -202,9 +207,16 @@ def _one_token(provider: Provider, dialect: Dialect) -> dict[str, Any]:
     return body
 
 
-def _json(response: httpx.Response) -> object:
+def _check_answer(content: bytes) -> None:
+    """Raise what is wrong with an answer of status 200: a web page, an error inside it, no completion at all."""
+    reader = AnswerReader()
+    for _ in (*reader.feed(content), *reader.end()):
+        pass
+
+
+def _json(content: bytes) -> object:
     try:
-        return response.json()
+        return json.loads(content)
     except ValueError:
         return None
 

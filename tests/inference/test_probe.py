@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from marginalia.errors import ModelError, ModelErrorKind
-from marginalia.inference import Models
-from marginalia.testing import Json, Recorded, ScriptedServer, Status, Stream
+from marginalia.inference import KeyStore, Models
+from marginalia.testing import Json, Raw, Recorded, Refuse, ScriptedServer, Status, Stream
 from marginalia.values import Message
 from tests.inference.asking import ask, call
 
@@ -96,3 +98,36 @@ async def test_tokens_are_counted_exactly_where_the_server_counts_and_it_is_aske
 async def test_the_model_list_alone_can_be_asked_for() -> None:
     async with ScriptedServer(models=["b", "a"]) as server:
         assert await Models().list_models(server.provider()) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Raw(data=b"<!doctype html><title>Sign in</title>", content_type="text/html"), "not_found"),
+        (Raw(data=b'{"error": {"message": "boom"}}', content_type="application/json"), "server"),
+        (Status(404, {"error": {"message": "model 'm' not found"}}), "unknown_model"),
+    ],
+)
+async def test_an_answer_that_is_none_fails_the_connection_test(answer: Raw | Status, kind: str) -> None:
+    async with ScriptedServer([answer]) as server:
+        with pytest.raises(ModelError) as caught:
+            await Models().probe(server.provider())
+    assert caught.value.kind == kind
+
+
+async def test_a_key_that_the_server_repeats_is_not_shown_by_the_connection_test(tmp_path: Path) -> None:
+    keys = KeyStore(tmp_path)
+    keys.set("mine", "sk-very-secret")
+    rude = Status(401, {"error": {"message": "Incorrect API key provided: sk-very-secret."}})
+    async with ScriptedServer(models=rude) as server:
+        with pytest.raises(ModelError) as caught:
+            await Models(keys=keys).probe(server.provider(key_ref="mine"))
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_server_that_was_away_is_asked_again_whether_it_counts() -> None:
+    async with ScriptedServer([Refuse()], counts_tokens=True) as server:
+        models, provider = Models(), server.provider()
+        assert await models.count_tokens(provider, HELLO) is None
+        server.script()
+        assert await models.count_tokens(provider, HELLO) == 3
