@@ -6,16 +6,17 @@ import json
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.conformance import runner
 from tests.conformance.__main__ import main
-from tests.conformance.case import Case, built, load
+from tests.conformance.case import Case, Json, built, load
 from tests.conformance.verdicts import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 GIVEN = {
@@ -29,10 +30,10 @@ GIVEN = {
     "protocol": {"name": "Plain"},
     "book": {"name": "Book", "user_prompt": "{{instructions}}", "master_template": "S"},
 }
-SILENT = {"do": "generate", "request": {"type": "NEW_MESSAGE"}, "model": [{"kind": "silent"}]}
+SILENT: dict[str, Any] = {"do": "generate", "request": {"type": "NEW_MESSAGE"}, "model": [{"kind": "silent"}]}
 
 
-def case(when: list[dict[str, object]], then: dict[str, object]) -> Case:
+def case(when: list[Json], then: Json) -> Case:
     return Case(id="X-1", area="x", title="a case", level="must", given=GIVEN, when=when, then=then)
 
 
@@ -76,10 +77,10 @@ def test_a_case_that_blocks_its_thread_holds_up_no_other(monkeypatch: pytest.Mon
             thread.join(10)  # it must not live on into the end of the process
 
 
-class Blocked(list[dict[str, object]]):
+class Blocked(list[Any]):
     """Operations that take for ever to look at."""
 
-    def __iter__(self) -> object:
+    def __iter__(self) -> Iterator[Any]:
         time.sleep(3)
         return iter(())
 
