@@ -26,13 +26,13 @@ def main(arguments: Sequence[str]) -> int:
 
     def told(verdict: Verdict) -> None:
         if verdict.problems or options.verbose:
-            print(_report(verdict), flush=True)  # noqa: T201 - this is a command
+            print(_report(verdict), flush=True)
 
     verdicts = run(cases, workers=options.workers, limit=options.limit, told=told)
     failed = sum(1 for each in verdicts if not each.passed)
     if options.verbose:
-        print(f"{time.monotonic() - began:.1f} s")  # noqa: T201 - this is a command
-    print(f"{len(verdicts) - failed} passed, {failed} failed")  # noqa: T201 - this is a command
+        print(f"{time.monotonic() - began:.1f} s")
+    print(f"{len(verdicts) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

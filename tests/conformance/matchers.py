@@ -225,11 +225,11 @@ def _category(category: str, actual: Value, _: Surroundings) -> bool:
     )
 
 
-def _category_text_only(wanted: bool, actual: Value, _: Surroundings) -> bool:  # noqa: FBT001 - a matcher's argument
+def _category_text_only(wanted: bool, actual: Value, _: Surroundings) -> bool:
     return isinstance(actual, Failure) and (actual.text.strip() == actual.category_text.strip()) is wanted
 
 
-def _some_pair_differs(wanted: bool, actual: Value, _: Surroundings) -> bool:  # noqa: FBT001 - a matcher's argument
+def _some_pair_differs(wanted: bool, actual: Value, _: Surroundings) -> bool:
     halves = [str(each).partition("+") for each in actual]
     return any(left != right for left, _plus, right in halves) is wanted
 

@@ -48,7 +48,7 @@ def _context(world: World) -> TemplateContext:
 
 def _new_context(raw: Json) -> TemplateContext:
     variables = Variables(local=raw.get("locals") or {}, shared=raw.get("globals") or {})
-    return TemplateContext(_facts(raw), variables, Random(_GENERATION_SEED))  # noqa: S311 - dice of a story
+    return TemplateContext(_facts(raw), variables, Random(_GENERATION_SEED))
 
 
 def _facts(raw: Json) -> Facts:
