@@ -32,6 +32,7 @@ TemplateKind: TypeAlias = Literal[
 ]
 
 _KEPT = 4096
+_TOO_DEEP = "The template was stopped: its tags and blocks stand inside each other too deep."
 _LONGEST_KEPT = 100_000
 
 _OWN: Mapping[TemplateKind, tuple[str, ...]] = {
@@ -68,29 +69,22 @@ def render(
     """
     if not source:
         return Rendered(text="")
+    place = place or source
     local, shared = dict(context.local), dict(context.shared)
     try:
         if syntax == "jinja":
-            return render_jinja(source, context=context, data=data, place=place or source, macros=macros)
+            return render_jinja(source, context=context, data=data, place=place, macros=macros)
         nodes = _compiled(source, macros)
         return (
-            Rendered(text=source)
-            if nodes is None
-            else Run(source, context, data, place or source).rendered(nodes)
+            Run(source, context, data, place).rendered(nodes) if nodes is not None else Rendered(text=source)
         )
-    except TemplateError:
-        _restore(context.local, local)
-        _restore(context.shared, shared)
+    except (TemplateError, RecursionError) as error:
+        for store, before in ((context.local, local), (context.shared, shared)):
+            store.clear()
+            store.update(before)
+        if isinstance(error, RecursionError):
+            raise TemplateError(_TOO_DEEP) from error
         raise
-    except RecursionError as error:
-        raise TemplateError(
-            "The template was stopped: its blocks stand inside each other too deep."
-        ) from error
-
-
-def _restore(store: dict[str, str], before: Mapping[str, str]) -> None:
-    store.clear()
-    store.update(before)
 
 
 def _compiled(source: str, macros: MacroTable) -> Nodes | None:
@@ -148,6 +142,8 @@ def check(
             hints = lint(source, macros, known)
     except Mistake as problem:
         return Check(valid=False, message=str(problem), line=problem.line, column=problem.column)
+    except RecursionError:
+        return Check(valid=False, message=_TOO_DEEP, line=1, column=1)
     found = survey(nodes)
     unknown = tuple(
         name for name in names if name not in known and not (syntax == "jinja" and macros.find(name))

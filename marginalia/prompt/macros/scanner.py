@@ -15,6 +15,7 @@ from marginalia.prompt.macros.tree import Node
 
 _TOKEN = re.compile(
     r"""
+    (?= [\\{}<] ) (?:  # most characters begin nothing; this says so at once
     (?P<backslash> \\\\ (?=\{\{) )
   | (?P<kept>      \\ \{\{ )
   | (?P<brace>     \\ [{}] )
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
   | (?P<open>      \{\{ (?!\{) )
   | (?P<close>     \}\} )
   | (?P<marker>    < (?ai:USER|BOT|CHAR|GROUP|CHARIFNOTGROUP) > )
+    )
     """,
     re.VERBOSE,
 )
