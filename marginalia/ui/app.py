@@ -12,10 +12,10 @@ import panel_material_ui as pmui
 from panel.util import edit_readonly
 
 from marginalia.errors import StoreError
-from marginalia.ui.components import Figures, Keys
+from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.house import studio_of
-from marginalia.ui.theme import PAGE_SX, TABS_SX, THEME
+from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
 from marginalia.ui.views.dialogs import DialogsView
 from marginalia.ui.views.lore import LoreView
@@ -81,14 +81,12 @@ class Session:
 
     def _build(self) -> pmui.Page:
         desk = self.desk
-        self._tabs = pmui.Tabs(
-            ("Budget", BudgetView(desk)),
-            ("Lore", LoreView(desk)),
-            ("Prompt", PromptView(desk)),
-            ("Run", RunView(desk)),
-            dynamic=True,
+        self._tabs = Inspector(
+            budget=BudgetView(desk),
+            lore=LoreView(desk),
+            prompt=PromptView(desk),
+            run=RunView(desk),
             sizing_mode="stretch_both",
-            sx=TABS_SX,
         )
         workspace = pn.Column(
             self._story, self._turn, DialogsView(desk), self._keys, sizing_mode="stretch_both", margin=0

@@ -76,19 +76,6 @@ PAGE_SX: dict[str, Any] = {
     },
 }
 
-#: Four tabs in the width of the inspector, in plain words.
-TABS_SX: dict[str, Any] = {
-    "& .MuiTab-root": {
-        "minWidth": 0,
-        "minHeight": 44,
-        "padding": "6px 14px",
-        "textTransform": "none",
-        "letterSpacing": 0,
-        "fontSize": 13,
-    },
-    "& .MuiTabs-root": {"minHeight": 44, "borderBottom": _HAIRLINE},
-}
-
 #: Kinds of a budget's shares, with colours that read on light and on dark paper.
 SHARE_COLOURS: dict[str, str] = {
     "jailbreak": "#8a5a3c",

@@ -19,7 +19,13 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 OURS = ("http://127.0.0.1:", "http://localhost:", "data:", "blob:", "about:")
 
 
@@ -40,7 +46,17 @@ class App:
 
     def start(self) -> App:
         environment = os.environ | {"MARGINALIA_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "panel", "serve", "app.py", "--address", "127.0.0.1", "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "panel",
+            "serve",
+            "app.py",
+            "--address",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+        ]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)  # noqa: S603
         deadline = time.monotonic() + 60

@@ -8,13 +8,21 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SIZES = {1400: 860, 420: 860}
 
 
 def ready(page: Page) -> None:
     """Wait until the page is built and the story is in it."""
-    page.wait_for_function("window.Bokeh && Bokeh.index.roots && [...Bokeh.index.roots].some((root) => root.is_idle)")
+    page.wait_for_function(
+        "window.Bokeh && Bokeh.index.roots && [...Bokeh.index.roots].some((root) => root.is_idle)"
+    )
     page.get_by_role("button", name="Generate", exact=True).wait_for()
     page.wait_for_timeout(900)
 
@@ -26,7 +34,9 @@ def main(folder: Path, address: str) -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         for width, theme in product(SIZES, ("light", "dark")):
             page = browser.new_page(viewport={"width": width, "height": SIZES[width]})
-            page.on("console", lambda said: print(said.type, said.text[:300]) if said.type in {"error"} else None)
+            page.on(
+                "console", lambda said: print(said.type, said.text[:300]) if said.type in {"error"} else None
+            )
             page.on("pageerror", lambda error: print("pageerror", str(error)[:600]))
             page.goto(address + ("?theme=dark" if theme == "dark" else ""))
             ready(page)

@@ -41,7 +41,9 @@ def test_a_context_that_is_too_small_shows_by_how_much(
         provider = studio.providers.create(
             name="Tiny", base_url="http://127.0.0.1:9/v1", model="m", max_context=120, max_response=60
         )
-        book = studio.books.create(name="Tight", provider=provider, protocol=studio.protocols.create(name="Plain"))
+        book = studio.books.create(
+            name="Tight", provider=provider, protocol=studio.protocols.create(name="Plain")
+        )
     page = open_page(start_app().url + f"?book={book.id}")
     expect(page.get_by_text("Contextual limit not sufficient.").first).to_be_visible()
     expect(page.get_by_text("too many before any of the story")).to_be_visible()

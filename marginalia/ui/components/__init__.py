@@ -9,6 +9,7 @@ from marginalia.ui.components.base import Piece
 from marginalia.ui.components.pieces import (
     Dialogs,
     Figures,
+    Inspector,
     Keys,
     LoreList,
     Masthead,
@@ -21,6 +22,7 @@ from marginalia.ui.components.pieces import (
 __all__ = [
     "Dialogs",
     "Figures",
+    "Inspector",
     "Keys",
     "LoreList",
     "Masthead",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import param
+from panel.viewable import Child
 
 from marginalia.ui.components.base import Piece, script, style
 
@@ -76,6 +77,19 @@ class Figures(Piece):
 
     _esm = script("figures")
     _stylesheets = style("figures")
+
+
+class Inspector(Piece):
+    """Four views under tabs; all of them stay built."""
+
+    budget = Child(doc="The first page.")
+    lore = Child(doc="The second page.")
+    prompt = Child(doc="The third page.")
+    run = Child(doc="The fourth page.")
+    active = param.Integer(default=0, bounds=(0, 3), doc="Which one is shown.")
+
+    _esm = script("inspector")
+    _stylesheets = style("inspector")
 
 
 class Masthead(Piece):

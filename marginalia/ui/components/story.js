@@ -70,7 +70,7 @@ export function render({ model }) {
     for (const data of message.parts) {
       const old = known.get(data.id), fresh = build(data)
       if (old?.editor) { old.data = data; continue } // somebody is typing in it
-      if (old) { if (old.live && message.running === data.id) { fresh.body.replaceWith(old.body); fresh.body = old.body; fresh.live = true; fresh.el.classList.add("live") } old.el.replaceWith(fresh.el) }
+      if (old) { if (old.live && message.running === data.id) { fresh.body.replaceWith(old.body); fresh.body = old.body; fresh.live = true; fresh.el.classList.add("live"); if (live?.part === old) live.part = fresh } old.el.replaceWith(fresh.el) }
       known.set(data.id, fresh)
     }
     const wanted = new Set(message.order)

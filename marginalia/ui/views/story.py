@@ -158,10 +158,14 @@ class StoryView(Viewer):
             status=text, age=time.monotonic() - run.started, ticks=ticks,
         )  # fmt: skip
 
-    def _running(self, *_: object) -> None:
-        if not self._desk.running:
-            self._settler = self._live = None
-            self._paper.tell("idle")
+    async def _running(self, *_: object) -> None:
+        if self._desk.running:
+            return
+        if self._live is not None:
+            self._seen.pop(self._live, None)  # it stands there as it streamed in; now as it was stored
+        self._settler = self._live = None
+        self._paper.tell("idle")
+        await self._send()
 
     # What people do with a part.
 
