@@ -35,8 +35,9 @@ async def world_of(case: Case) -> AsyncIterator[World]:
 
 @contextmanager
 def _place(case: Case) -> Iterator[str]:
-    """In memory, or in a file when the case closes the studio and opens it again, perhaps as somebody else."""
-    if all(op["do"] != "reload" and "as_user" not in op for op in case.when):
+    """In memory, unless the case needs a file: opened again, perhaps by somebody else, or with a key beside it."""
+    again = any(op["do"] == "reload" or "as_user" in op for op in case.when)
+    if not again and not (case.given.get("provider") or {}).get("api_key"):
         yield ":memory:"
     else:
         with tempfile.TemporaryDirectory() as folder:
