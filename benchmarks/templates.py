@@ -47,7 +47,7 @@ CONTENT = {"content", "entry", "payload", "text"}
 
 def made_up() -> list[str]:
     """Entries of about 60 to 500 characters with two macros, as public lorebooks have them."""
-    random = Random(4)  # noqa: S311 - made-up texts
+    random = Random(4)
     texts = (" ".join(random.choices(WORDS, k=random.randint(10, 90))) for _ in range(COUNT))
     return [f"{{{{char}}}} {text} {{{{user}}}}." for text in texts]
 
@@ -83,7 +83,7 @@ def read(folder: Path) -> list[str]:
 
 def new_context() -> TemplateContext:
     facts = Facts(turn=Turn(pov_character="Alice"), now=datetime(2026, 3, 15, tzinfo=UTC))
-    return TemplateContext(facts, Variables(), Random(1))  # noqa: S311 - dice
+    return TemplateContext(facts, Variables(), Random(1))
 
 
 def best(work: Callable[[], object], turns: int = 5) -> float:

@@ -37,7 +37,7 @@ RENDERED = [pytest.param(case, id=case["id"]) for case in CONFORMANCE if "contex
 CHECKED = [pytest.param(case, id=case["id"]) for case in CONFORMANCE if "context" not in case["given"]]
 
 
-def instant(text: str | None) -> Any:  # noqa: ANN401 - the cases know whether there is one
+def instant(text: str | None) -> Any:
     return datetime.fromisoformat(text) if text else None
 
 
@@ -65,7 +65,7 @@ def macro_context(values: dict[str, Any]) -> TemplateContext:
         summary=values["summary"],
         now=instant(values["now"]),
     )
-    return TemplateContext(facts, Variables(local=values["local"], shared=values["global"]), Random(1))  # noqa: S311 - dice
+    return TemplateContext(facts, Variables(local=values["local"], shared=values["global"]), Random(1))
 
 
 def rendered(case: dict[str, Any]) -> str:
@@ -143,7 +143,7 @@ def conformance_context(values: dict[str, Any], book: str = "1") -> TemplateCont
         summary=values["latest_summary"] or "",
         now=instant(values["now"]),
     )
-    return TemplateContext(facts, Variables(local=values["locals"], shared=values["globals"]), Random(2))  # noqa: S311 - dice
+    return TemplateContext(facts, Variables(local=values["locals"], shared=values["globals"]), Random(2))
 
 
 def outputs(case: dict[str, Any], context: TemplateContext) -> list[list[str]]:

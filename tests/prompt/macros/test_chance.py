@@ -12,7 +12,7 @@ from marginalia.prompt.macros.chance import drawn, picked, rolled
     [("d6", 1, 6), ("2d6+3", 5, 15), ("20", 1, 20), (" 3 D 4 - 2 ", 1, 10), ("1000d1", 1000, 1000)],
 )
 def test_dice_stay_in_their_range(notation: str, low: int, high: int) -> None:
-    random = Random(5)  # noqa: S311 - dice
+    random = Random(5)
     throws = [int(rolled(notation, random)) for _ in range(40)]
     assert low <= min(throws) <= max(throws) <= high
 
@@ -35,11 +35,11 @@ def test_dice_stay_in_their_range(notation: str, low: int, high: int) -> None:
     ],
 )
 def test_impossible_dice_are_nothing(notation: str) -> None:
-    assert rolled(notation, Random(5)) == ""  # noqa: S311 - dice
+    assert rolled(notation, Random(5)) == ""
 
 
 def test_a_draw_takes_every_option_in_time() -> None:
-    random = Random(5)  # noqa: S311 - dice
+    random = Random(5)
     assert {drawn(("a", "b", "c"), random) for _ in range(60)} == {"a", "b", "c"}
     assert drawn((), random) == ""
 

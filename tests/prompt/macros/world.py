@@ -35,4 +35,4 @@ def new_context(
     facts: Facts = FACTS, *, seed: int = 1, shared: Mapping[str, str] | None = None, **local: str
 ) -> TemplateContext:
     """A context of its own; variables of the branch may be given."""
-    return TemplateContext(facts, Variables(local=local, shared=shared or {}), Random(seed))  # noqa: S311 - dice
+    return TemplateContext(facts, Variables(local=local, shared=shared or {}), Random(seed))
