@@ -17,7 +17,7 @@ from marginalia.lore.dice import draw
 from marginalia.lore.explaining import Explanation
 from marginalia.lore.expressions import TooSlow
 from marginalia.lore.groups import Groups
-from marginalia.lore.matching import Matcher
+from marginalia.lore.matching import CERTAIN, Matcher
 from marginalia.lore.timing import Timing, identity
 from marginalia.lore.verdicts import Verdict
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from marginalia.lore.reading import Place
     from marginalia.lore.scan import Scan
 
-PERCENT = 100
 _RESTING_KEPT = 8
 
 
@@ -63,7 +62,9 @@ class Activation:
         touched = self._take_in(self._texts())
         self._decide_all(touched, calm if limited or self._recursing else ())
         if limited:
-            give_room([case for case in self._cases.values() if case.active], self.scan.budget, self.scan.count)
+            give_room(
+                [case for case in self._cases.values() if case.active], self.scan.budget, self.scan.count
+            )
         verdicts = list(resting)
         for index, case in self._cases.items():
             if index in touched or case.row.conditional or case.cuts:
@@ -72,12 +73,12 @@ class Activation:
 
     def verdict(self, case: Case) -> Verdict:
         """The verdict on one entry."""
-        return Verdict.because(
-            Explanation(self, case),
+        return Verdict(
             entry=case.row.entry,
             lorebook=case.row.candidate.lorebook.name,
             active=case.active,
             chain=tuple(each.name for each in case.chain) if case.caller else (),
+            explains=Explanation(self, case),
         )
 
     def sees(self, row: Row, text: Text) -> int:
@@ -103,7 +104,7 @@ class Activation:
         return self._search(text, number, start)
 
     def quick_place(self, text: Text, number: int, start: int) -> Place | None:
-        """The place of a needle that was found, looked up for somebody who reads it; ``None`` if that takes too long."""
+        """The place of a needle that was found, for somebody who reads it; ``None`` if that takes too long."""
         try:
             return self.place(text, number, start)
         except TooSlow:
@@ -142,7 +143,9 @@ class Activation:
             yield Text(kind="story", name=name, reading=self.matcher.read(text), index=index, behind=behind)
             behind += len(text)
         for index, text in enumerate(scan.memory):
-            yield Text(kind="memory", name=f"memory {index + 1}", reading=self.matcher.read(text), index=index)
+            yield Text(
+                kind="memory", name=f"memory {index + 1}", reading=self.matcher.read(text), index=index
+            )
 
     def _take_in(self, texts: Iterable[Text]) -> set[int]:
         """Note where every needle is; the rows that look for any of them."""
@@ -161,7 +164,9 @@ class Activation:
     def _decide_all(self, touched: set[int], calm: Sequence[int]) -> None:
         """Decide about everything that may be in, round by round; *touched* grows with what lore calls for."""
         fresh = self._decide(sorted({*touched, *self.matcher.conditional, *calm}))
-        bare = [index for index in self.matcher.conditional if self.matcher.rows[index].entry.scope.only_recursive]
+        bare = [
+            index for index in self.matcher.conditional if self.matcher.rows[index].entry.scope.only_recursive
+        ]
         while fresh and self._recursing:
             called_for = self._take_in(self._lore_of(fresh))
             touched |= called_for
@@ -171,7 +176,9 @@ class Activation:
         for case in cases:
             payload = case.row.entry.payload
             if case.row.entry.scope.calls_others and payload.strip():
-                yield Text(kind="lore", name=f"lore: {case.name}", reading=self.matcher.read(payload), caller=case)
+                yield Text(
+                    kind="lore", name=f"lore: {case.name}", reading=self.matcher.read(payload), caller=case
+                )
 
     def _decide(self, indexes: Iterable[int], callers: Sequence[Case] = ()) -> list[Case]:
         called: list[Case] = []
@@ -206,16 +213,18 @@ class Activation:
         """Whether the entry's turn has come: enough parts, the right one, and no cooldown."""
         when, parts = row.entry.when, self.scan.parts
         due = parts >= when.after and (when.every <= 0 or parts % when.every == 0)
-        return self.scan.timing.sticks(row.entry, parts) or (due and not self.scan.timing.rests(row.entry, parts))
+        return self.scan.timing.sticks(row.entry, parts) or (
+            due and not self.scan.timing.rests(row.entry, parts)
+        )
 
     def drawn(self, row: Row) -> float:
         """What the entry's die shows this turn: 0 up to, never reaching, 100."""
-        return draw(self.scan.seed, identity(row.entry), "chance") * PERCENT
+        return draw(self.scan.seed, identity(row.entry), "chance") * CERTAIN
 
     def lucky(self, case: Case) -> bool:
         """Whether chance lets the entry in; one that sticks does not draw again."""
         chance = case.row.entry.when.chance
-        return case.sticky or chance >= PERCENT or self.drawn(case.row) < chance
+        return case.sticky or chance >= CERTAIN or self.drawn(case.row) < chance
 
     def _look(self, case: Case, callers: Sequence[Case]) -> None:
         row = case.row
@@ -234,7 +243,9 @@ class Activation:
         if row.calling or not row.entry.scope.only_recursive:
             return True
         limit = row.limit(self.scan.settings)
-        return any(case.row.entry.scope.calls_others and (limit <= 0 or case.depth < limit) for case in callers)
+        return any(
+            case.row.entry.scope.calls_others and (limit <= 0 or case.depth < limit) for case in callers
+        )
 
     def _find(self, case: Case, number: int) -> None:
         for text in self.where.get(number, ()):
@@ -262,10 +273,11 @@ class Activation:
             if len(self.matcher.resting) >= _RESTING_KEPT:
                 self.matcher.resting.clear()
             silent = replace(scan, request="", story=(), memory=(), timing=Timing(), budget=0, parts=0)
-            known = self.matcher.resting[key] = Activation(self.matcher, silent)._silent()
+            known = self.matcher.resting[key] = Activation(self.matcher, silent).silent()
         return known
 
-    def _silent(self) -> tuple[Sequence[Verdict], Sequence[int]]:
+    def silent(self) -> tuple[Sequence[Verdict], Sequence[int]]:
+        """The verdicts on all rows when nothing is found, and the rows that are in all the same."""
         verdicts: list[Verdict] = []
         calm: list[int] = []
         for index, row in enumerate(self.matcher.rows):

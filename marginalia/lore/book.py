@@ -1,8 +1,8 @@
 """Lorebooks and their entries.
 
-The everyday entry is the specification's: tags, negative tags, one text or regex filter, where it goes, its ordinal.
-``match``, ``scope``, ``when``, ``where`` and ``budget`` hold the rest, so that an entry of another tool comes in without
-loss; their defaults change nothing.
+The everyday entry is the specification's: tags, negative tags, one text or regex filter, where it goes, its
+ordinal. ``match``, ``scope``, ``when``, ``where`` and ``budget`` hold the rest, so that an entry of another tool comes
+in without loss; their defaults change nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TextFilter:
 
 @dataclass(frozen=True, slots=True)
 class RegexFilter:
-    """The entry is called when this expression is found in the rendered request; case is ignored, the dot matches all."""
+    """The entry is called when this expression is found in the request; case is ignored, the dot matches all."""
 
     pattern: str
 
@@ -54,8 +54,9 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What must be found: at least one of ``any`` and one of ``also``, every one of ``all``, none of ``none``, not all
-    of ``not_all``. An empty tuple asks for nothing.
+    """What must be found; an empty tuple asks for nothing.
+
+    At least one of ``any``, at least one of ``also``, every one of ``all``, none of ``none``, not all of ``not_all``.
     """
 
     any: tuple[Pattern, ...] = ()
@@ -69,8 +70,9 @@ class Match:
 class Scope:
     """What is searched: the request, the last ``parts`` parts, memory texts, other active lore.
 
-    ``characters`` limits how far back from its end the story is read (0: no limit). ``recursive``: this entry may be
-    called by other active lore; ``calls_others``: its own text may call others; ``only_recursive``: nothing else calls it.
+    ``characters`` limits how far back from its end the story is read (0: no limit; with 0 parts, as many parts as that
+    takes). ``recursive``: this entry may be called by other active lore; ``calls_others``: its own text may call
+    others; ``only_recursive``: nothing else calls it.
     """
 
     request: bool = True
@@ -110,7 +112,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryBudget:
-    """Who is kept when lore has a limit: higher ``priority`` first; ``reserve`` and ``maximum`` are tokens (0: none)."""
+    """Who is kept when lore has a limit: higher ``priority`` first; ``reserve``, ``maximum`` are tokens (0: none)."""
 
     priority: int = 0
     reserve: int = 0
@@ -120,7 +122,7 @@ class EntryBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of a lorebook. ``payload`` is a template; ``raw`` the original object of an import, never interpreted."""
+    """One entry of a lorebook. ``payload`` is a template; ``raw`` the object it was imported from, never interpreted."""
 
     id: EntryId = EntryId(0)
     uid: str = ""

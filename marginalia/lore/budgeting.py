@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class _Purse:
-    """A budget while it is given out. ``asked`` is what everybody so far needed, in or not; ``reserved`` is what those
-    who still come may keep for themselves.
+    """A budget while it is given out.
+
+    ``asked`` is what everybody so far needed, in or not; ``reserved`` what those who still come may keep for
+    themselves.
     """
 
     whose: str

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class IdentityCache(Generic[T]):
-    """Keeps the last ``size`` results, each for exactly the objects that it was made of; safe to use from several threads.
+    """Keeps the last ``size`` results, each for exactly the objects that it was made of; safe in several threads.
 
     Frozen values that hold mappings cannot be hashed, and comparing ten thousand of them costs more than it saves, so
     the objects themselves are the key. They are kept alive with the result, so that no id is ever used twice.

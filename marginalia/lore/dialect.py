@@ -79,7 +79,11 @@ class _Reader:
             "+": self._repeat,
             "?": self._repeat,
         }
-        in_set: Mapping[str, Callable[[], None]] = {"\\": self._escape, "[": self._bracket, "]": self._close_set}
+        in_set: Mapping[str, Callable[[], None]] = {
+            "\\": self._escape,
+            "[": self._bracket,
+            "]": self._close_set,
+        }
         while self.at < len(self.source):
             here = self.source[self.at]
             step = (in_set if self.set_depth else steps).get(here)
@@ -112,28 +116,32 @@ class _Reader:
             self._not_linear(len(named[0]), named[0])
             return
         letter = self.source[self.at + 1 : self.at + 2]
-        if letter in "wdsWDS" and letter:
+        if letter in {*"wdsWDS"}:
             self.same = False
             self._class(letter)
-        elif letter in "bB" and letter and not self.set_depth:
-            self.same = False
-            self._write(2, f"\\{letter}", relaxed="(?:)")
+        elif letter in {*"bBzZA"} and not self.set_depth:
+            self._anchor(letter)
         elif letter == "b":
             self._write(2, r"\x08")
         elif letter in _CONTROLS:
             self._write(2, _CONTROLS[letter])
-        elif letter == "z" and not self.set_depth:
-            self._write(2, r"\Z", strict=r"\z")
-        elif letter == "Z" and not self.set_depth:
-            self._not_linear(2, r"(?=\n?\Z)")
-        elif letter == "A" and not self.set_depth:
-            self._write(2, r"\A")
         elif letter and not letter.isalnum() and letter != "_":
             self._write(2, f"\\{letter}")
         elif letter and not letter.isascii():
             self._literal(2, letter)
         else:
             self._not_linear(2, f"\\{letter}")
+
+    def _anchor(self, letter: str) -> None:
+        if letter in "bB":
+            self.same = False
+            self._write(2, f"\\{letter}", relaxed="(?:)")
+        elif letter == "z":
+            self._write(2, r"\Z", strict=r"\z")
+        elif letter == "Z":
+            self._not_linear(2, r"(?=\n?\Z)")
+        else:
+            self._write(2, r"\A")
 
     def _quoted(self) -> bool:
         quote = _QUOTE.match(self.source, self.at)

@@ -67,13 +67,21 @@ class Explanation:
         entry = self._row.entry
         if entry.when.never:
             return Gate(name="enabled", passed=False, text="it is set to be never in")
-        return Gate(name="enabled", passed=entry.enabled, text=f"it is switched {'on' if entry.enabled else 'off'}")
+        return Gate(
+            name="enabled", passed=entry.enabled, text=f"it is switched {'on' if entry.enabled else 'off'}"
+        )
 
     def _negative_tags(self) -> Gate:
         barring = [tag for tag in self._row.entry.negative_tags if tag in self._turn.tags]
         if barring:
-            return Gate(name="negative tags", passed=False, text=f"the book has {names(barring)}, which keeps it out")
-        none = "the book has none of its negative tags" if self._row.entry.negative_tags else "it has no negative tags"
+            return Gate(
+                name="negative tags", passed=False, text=f"the book has {names(barring)}, which keeps it out"
+            )
+        none = (
+            "the book has none of its negative tags"
+            if self._row.entry.negative_tags
+            else "it has no negative tags"
+        )
         return Gate(name="negative tags", passed=True, text=none)
 
     def _tags(self) -> Gate:
@@ -88,7 +96,13 @@ class Explanation:
 
     def _calls(self) -> Iterator[Gate]:
         row, when = self._row, self._row.entry.when
-        free = "it is always called" if when.always else "it sticks and needs no call" if self._case.sticky else ""
+        free = (
+            "it is always called"
+            if when.always
+            else "it sticks and needs no call"
+            if self._case.sticky
+            else ""
+        )
         if row.filter is None:
             yield Gate(name="filter", passed=True, text="it has no filter")
         else:
@@ -100,10 +114,18 @@ class Explanation:
             yield Gate(name="keys", passed=True, text=free)
         elif has_keys:
             failed = list(self._failed_keys())
-            text = "; ".join(failed) or self._found(row.any + row.also + row.all) or "none of the words that keep it out is there"
+            text = (
+                "; ".join(failed)
+                or self._found(row.any + row.also + row.all)
+                or "none of the words that keep it out is there"
+            )
             yield Gate(name="keys", passed=not failed, text=text)
         elif row.entry.scope.only_recursive and not free and not row.calling:
-            text = "other active lore calls it" if self._case.called else "only other active lore calls it, and none does"
+            text = (
+                "other active lore calls it"
+                if self._case.called
+                else "only other active lore calls it, and none does"
+            )
             yield Gate(name="keys", passed=self._case.called, text=text)
 
     def _failed_keys(self) -> Iterator[str]:
@@ -121,7 +143,11 @@ class Explanation:
         if barring := [number for number in row.none if number in hits]:
             yield f"{self._found(barring)}, and must not be"
         if row.not_all and all(number in hits for number in row.not_all):
-            together = "is there, and must not be" if len(row.not_all) == 1 else "are there together, and must not be"
+            together = (
+                "is there, and must not be"
+                if len(row.not_all) == 1
+                else "are there together, and must not be"
+            )
             yield f"{self._labels(row.not_all, and_)} {together}"
 
     def _missing(self, numbers: Sequence[int]) -> str:
@@ -157,7 +183,13 @@ class Explanation:
             return ""
         source = found[0][1]
         together = [label for label, name in found if name == source]
-        place = "the request" if source == "request" else f"the lore of *{source[6:]}*" if source[:6] == "lore: " else source
+        place = (
+            "the request"
+            if source == "request"
+            else f"the lore of *{source[6:]}*"
+            if source[:6] == "lore: "
+            else source
+        )
         return f"{and_(together)} {'is' if len(together) == 1 else 'are'} in {place}"
 
     def _timing(self) -> Iterator[Gate]:
@@ -175,7 +207,9 @@ class Explanation:
             yield Gate(name="timing", passed=parts % when.every == 0, text=text)
         if when.cooldown:
             rest = timing.rests(self._row.entry, parts)
-            text = f"it rests for {rest} more {'part' if rest == 1 else 'parts'}" if rest else "it does not rest"
+            text = (
+                f"it rests for {rest} more {'part' if rest == 1 else 'parts'}" if rest else "it does not rest"
+            )
             yield Gate(name="timing", passed=not rest, text=text)
 
     def _chance(self) -> Iterator[Gate]:
@@ -206,7 +240,9 @@ class Explanation:
             return next(self._timing()).text
         if row.entry.when.always:
             return "it is always called"
-        called = self._found(row.calling) or ("other active lore calls it" if case.caller else "nothing has to call it")
+        called = self._found(row.calling) or (
+            "other active lore calls it" if case.caller else "nothing has to call it"
+        )
         cut = [each.name for each in case.chain if each.cuts]
         return f"{called}, although {names(cut)} itself did not fit" if cut else called
 

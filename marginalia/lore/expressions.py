@@ -36,12 +36,15 @@ def without_turkish(text: str) -> str:
     return text if text.isascii() else text.translate(_TURKISH)
 
 
-class TooSlow(Exception):  # noqa: N818 - no error: an answer of a search
+class TooSlow(Exception):
     """A search took longer than it may."""
 
 
 class Expression:
-    """A regular expression, found anywhere, the dot matching line breaks; upper and lower case count only with *case*."""
+    """A regular expression, found anywhere, the dot matching line breaks too.
+
+    Upper and lower case count only with *case*.
+    """
 
     def __init__(self, source: str, *, case: bool = False) -> None:
         self.source = source
@@ -56,7 +59,7 @@ class Expression:
             return f"is longer than {LONGEST:,} characters"
         if self.relaxed is not None:
             return None
-        return None if self._exact is not None else self._complaint
+        return None if self.exact is not None else self._complaint
 
     @property
     def given_up(self) -> bool:
@@ -89,12 +92,12 @@ class Expression:
         return self._find_exactly(text, start, seconds)
 
     def _find_exactly(self, text: str, start: int, seconds: float) -> tuple[int, int] | None:
-        if self._exact is None:
+        if self.exact is None:
             return None
         if self.given_up or seconds <= 0:
             raise TooSlow
         try:
-            found = self._exact.search(text, start, timeout=min(seconds, _AT_ONCE), concurrent=True)
+            found = self.exact.search(text, start, timeout=min(seconds, _AT_ONCE), concurrent=True)
         except TimeoutError:
             self._strikes += 1
             raise TooSlow from None
@@ -122,7 +125,8 @@ class Expression:
         return (strict, relaxed) if takes else (None, None)
 
     @cached_property
-    def _exact(self) -> regex.Pattern[str] | None:
+    def exact(self) -> regex.Pattern[str] | None:
+        """The expression as the ``regex`` library has it; ``None`` when it is broken."""
         return self._compiled[0]
 
     @property

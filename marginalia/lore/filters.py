@@ -30,7 +30,9 @@ def problem(source: Filter | Pattern) -> str | None:
     """What is wrong with a filter or key, as a sentence; ``None`` when nothing is."""
     blank = not (source.pattern if isinstance(source, RegexFilter) else source.text).strip()
     if blank:
-        return None if isinstance(source, TextFilter | RegexFilter) else "This key is empty, so it is left out."
+        return (
+            None if isinstance(source, TextFilter | RegexFilter) else "This key is empty, so it is left out."
+        )
     fault = Needle(source).problem
     return sentence(f"this expression {fault}, so it never matches") if fault else None
 

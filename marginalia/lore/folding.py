@@ -106,8 +106,9 @@ class Folded:
 
     @cached_property
     def _anchors(self) -> tuple[list[int], list[tuple[int, int, int]]]:
-        """From where on (folded place, place in the text) both run side by side; a third figure other than 0 is the
-        length of a piece of the text that only goes as a whole.
+        """From where on (folded place, place in the text) both run side by side.
+
+        A third figure other than 0 is the length of a piece of the text that only goes as a whole.
         """
         anchors = [(0, 0, 0)]
         at = origin = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthInsert:
-    """Entries that stand in one message of their own, ``depth`` messages before the end of the payload (0: at the end)."""
+    """Entries that stand in one message of their own, ``depth`` messages before the end (0: at the end)."""
 
     depth: int
     role: Role
@@ -41,7 +41,10 @@ _ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
 
 def inserts(verdicts: Iterable[Verdict]) -> Inserts:
-    """Which active entries go where. Rendering their payloads, and leaving out those that render to nothing, is the caller's."""
+    """Which active entries go where.
+
+    Rendering their payloads, and leaving out those that render to nothing, is the caller's.
+    """
     block: list[Verdict] = []
     before: list[Verdict] = []
     deep: dict[tuple[int, Role], list[Verdict]] = {}

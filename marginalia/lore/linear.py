@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence  # noqa: TC003 - the protocols below are looked at by tools
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, cast
 
 import re2  # type: ignore[import-untyped]  # google-re2 has no stubs; the protocols below are what is used of it

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = TextFilter | RegexFilter | Pattern
 Resting: TypeAlias = "tuple[Sequence[Verdict], Sequence[int]]"
+CERTAIN = 100
 _KEPT = 4
 _OVERLAY = 1_000
 
@@ -106,7 +107,7 @@ def _conditional(entry: Entry) -> bool:
     """Whether more than tags and what is found decides about the entry."""
     when = entry.when
     timed = when.after or when.every or when.sticky or when.cooldown
-    return bool(timed or when.groups or when.chance < 100 or entry.scope.only_recursive)  # noqa: PLR2004 - percent
+    return bool(timed or when.groups or when.chance < CERTAIN or entry.scope.only_recursive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,7 @@ class Matcher:
 
     def __init__(self, candidates: Sequence[Candidate], before: Matcher | None = None) -> None:
         sources = [source for each in candidates for source in _sources(each.entry)]
-        self.stock = _Stock.of(sources, before.stock if before else None)
+        self.stock: _Stock = _Stock.of(sources, before.stock if before else None)
         number_of = self.stock.numbers.__getitem__
         self.rows = [Row(each, number_of) for each in candidates]
         self.resting: dict[object, Resting] = {}
@@ -193,7 +194,8 @@ class Matcher:
         books = [row.candidate.lorebook.settings for row in self.rows]
         called = (each.recursive or each.only_recursive for each in scopes)
         return Scope(
-            parts=max((each.parts for each in scopes), default=0) or max((each.scan_parts for each in books), default=0),
+            parts=max((each.parts for each in scopes), default=0)
+            or max((each.scan_parts for each in books), default=0),
             characters=max((each.characters for each in scopes), default=0),
             memory=any(each.memory for each in scopes),
             recursive=any(called) or any(each.recursive for each in books),

@@ -63,5 +63,7 @@ def beyond(label: str, number: int, texts: Sequence[Text], row: Row, settings: L
         limit = row.limit(settings)
         calls = "one call" if limit == 1 else f"{limit} calls in a row"
         return f"*{label}* is in the lore of *{text.caller.name}*, but lore calls lore only by {calls}"
-    place = f"the lore of *{text.caller.name}*" if text.caller else f"the {text.name}".replace("the part", "part")
+    place = (
+        f"the lore of *{text.caller.name}*" if text.caller else f"the {text.name}".replace("the part", "part")
+    )
     return f"*{label}* is in {place}, this entry looks at {looks_at(row, settings)}"

@@ -24,7 +24,9 @@ _PLACES = 16
 
 
 class Reading:
-    """What a text holds. ``found`` has the places of keys, and no places yet for an expression that is surely in it;
+    """What a text holds.
+
+    ``found`` has the places of keys, and no places yet for an expression that is surely in it;
     ``maybe`` are the expressions that have to be searched one by one, ``refused`` the keys that are only there inside
     of a longer word, or with other capitals. All are by the needles' numbers. ``searched`` remembers single searches,
     by number and where they started.
@@ -53,7 +55,9 @@ class Index:
         expressions = [item for item in needles.items() if item[1].expression]
         self._together = [item for item in expressions if item[1].expression and item[1].expression.relaxed]
         together = {number for number, _ in self._together}
-        self._alone = {number for number, needle in expressions if number not in together and not needle.problem}
+        self._alone = {
+            number for number, needle in expressions if number not in together and not needle.problem
+        }
         self._kept: OrderedDict[str, Reading] = OrderedDict()
         self._lock = Lock()
 
@@ -138,7 +142,9 @@ class _Automaton:
             by_text.setdefault(needle.looked_for, []).append((number, needle))
         self._needles = list(by_text.values())
         # The contiguous automaton is built in 50 ms for 10,000 keys, and as fast as the one that takes 350 ms.
-        self._automaton = AhoCorasick(list(by_text), implementation=Implementation.ContiguousNFA) if by_text else None
+        self._automaton = (
+            AhoCorasick(list(by_text), implementation=Implementation.ContiguousNFA) if by_text else None
+        )
 
     def __bool__(self) -> bool:
         return self._automaton is not None

@@ -28,7 +28,7 @@ def identity(entry: Entry) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """The timed state of a branch: for each entry with timed effects, how many parts there were when it was last called."""
+    """The timed state of a branch: how many parts there were when each entry with timed effects was last called."""
 
     called: Mapping[str, int] = NOTHING
 

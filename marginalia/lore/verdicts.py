@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from marginalia.lore.book import Entry  # noqa: TC001 - the values are read at run time where they are stored
+from marginalia.lore.book import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,25 @@ class Hit:
 class Explains(Protocol):
     """Knows why an entry is in or out, and puts it into words when somebody wants to read them."""
 
-    def gates(self) -> tuple[Gate, ...]: ...  # noqa: D102 - as in Verdict
-    def reason(self) -> str: ...  # noqa: D102 - as in Verdict
-    def hits(self) -> tuple[Hit, ...]: ...  # noqa: D102 - as in Verdict
-    def tokens(self) -> int: ...  # noqa: D102 - as in Verdict
-    def nearly(self) -> bool: ...  # noqa: D102 - as in Verdict
+    def gates(self) -> tuple[Gate, ...]:
+        """Every condition with its result."""
+        ...
+
+    def reason(self) -> str:
+        """One plain sentence."""
+        ...
+
+    def hits(self) -> tuple[Hit, ...]:
+        """Where the entry's keys were found."""
+        ...
+
+    def tokens(self) -> int:
+        """The tokens of the payload as it is stored."""
+        ...
+
+    def nearly(self) -> bool:
+        """Whether the entry, being out, was close to being in."""
+        ...
 
 
 class Verdict:
@@ -49,8 +63,8 @@ class Verdict:
     the entries that called this one by recursion, outermost first. ``tokens`` are the payload's as it is stored.
     ``nearly`` says that an inactive entry was called for, or was found just beyond what it looks at.
 
-    A verdict is never changed. ``because`` makes one whose words are found when they are first read: with ten
-    thousand entries, most of them never are.
+    A verdict is never changed. One that is given *explains* instead of words finds them when they are first read: with
+    ten thousand entries, most of them never are.
     """
 
     def __init__(
@@ -65,28 +79,17 @@ class Verdict:
         chain: tuple[str, ...] = (),
         tokens: int = 0,
         nearly: bool = False,
+        explains: Explains | None = None,
     ) -> None:
         self.entry = entry
         self.lorebook = lorebook
         self.active = active
         self.chain = chain
-        # A value in the instance stands for the cached property of the same name.
-        vars(self).update(reason=reason, gates=gates, hits=hits, tokens=tokens, nearly=nearly)
-
-    @classmethod
-    def because(
-        cls, explains: Explains, *, entry: Entry, lorebook: str, active: bool, chain: tuple[str, ...] = ()
-    ) -> Verdict:
-        """A verdict that *explains* puts into words."""
-        verdict = cls.__new__(cls)
-        verdict.entry = entry
-        verdict.lorebook = lorebook
-        verdict.active = active
-        verdict.chain = chain
-        verdict._explains = explains
-        return verdict
-
-    _explains: Explains
+        if explains is not None:
+            self._explains = explains
+        else:
+            # A value in the instance stands for the cached property of the same name.
+            vars(self).update(reason=reason, gates=gates, hits=hits, tokens=tokens, nearly=nearly)
 
     @cached_property
     def reason(self) -> str:
@@ -114,7 +117,10 @@ class Verdict:
         return not self.active and self._explains.nearly()
 
     def but(self, *, active: bool, gate: Gate, entry: Entry | None = None) -> Verdict:
-        """The same verdict, overruled: *gate* is added, and its text is the reason; *entry* may stand for the old one."""
+        """The same verdict, overruled: *gate* is added, and its text is the reason.
+
+        *entry* stands for the old one, if there is one.
+        """
         return Verdict(
             entry=entry or self.entry,
             lorebook=self.lorebook,

@@ -105,9 +105,13 @@ def test_a_filter_is_found_in_the_request(filter_: Filter, request_: str, *, is_
     assert verdict(entry(filter=filter_), request=request_).active is is_in
 
 
-@pytest.mark.parametrize("pattern", ["(*open", "a)(b", "[", "*a", "a**", "(?<name", "\\", "x" * 2_001, r"\L<a>"])
+@pytest.mark.parametrize(
+    "pattern", ["(*open", "a)(b", "[", "*a", "a**", "(?<name", "\\", "x" * 2_001, r"\L<a>"]
+)
 def test_an_invalid_expression_never_matches_and_says_so(pattern: str) -> None:
-    bad, good = verdicts(entry("bad", filter=expression(pattern)), entry("good"), request=f"{pattern} a a)(b [")
+    bad, good = verdicts(
+        entry("bad", filter=expression(pattern)), entry("good"), request=f"{pattern} a a)(b ["
+    )
     assert (bad.active, good.active) == (False, True)
     assert bad.reason.startswith("The expression *")
     assert "cannot be read" in bad.reason or "longer than 2,000 characters" in bad.reason
@@ -143,7 +147,10 @@ def test_all_gates_are_looked_at_after_the_first_that_failed() -> None:
 def test_an_active_verdict_says_what_called_it_and_where() -> None:
     found = verdict(entry(filter=text("Ferry")), request="A ferry, the FERRY.")
     assert found.reason == "*Ferry* is in the request."
-    assert [(hit.source, hit.start, hit.end) for hit in found.hits] == [("request", 2, 7), ("request", 13, 18)]
+    assert [(hit.source, hit.start, hit.end) for hit in found.hits] == [
+        ("request", 2, 7),
+        ("request", 13, 18),
+    ]
 
 
 def test_an_expressions_place_is_found_when_somebody_asks() -> None:
@@ -154,9 +161,12 @@ def test_an_expressions_place_is_found_when_somebody_asks() -> None:
 def test_entries_that_a_listener_changed_are_decided_as_they_are_now() -> None:
     before = candidates(entry("a"), entry("b", filter=text("x")), entry("c"))
     assert active(activate(before, Scan(request="go"))) == ["a", "c"]
-    changed = tuple(replace(each, entry=replace(each.entry, enabled=each.entry.name != "a")) for each in before)
+    changed = tuple(
+        replace(each, entry=replace(each.entry, enabled=each.entry.name != "a")) for each in before
+    )
     after = tuple(
-        replace(each, entry=replace(each.entry, filter=text("go"))) if each.entry.name == "b" else each for each in changed
+        replace(each, entry=replace(each.entry, filter=text("go"))) if each.entry.name == "b" else each
+        for each in changed
     )
     assert active(activate(after, Scan(request="go"))) == ["b", "c"]
     assert active(activate(before, Scan(request="go"))) == ["a", "c"]
@@ -169,7 +179,9 @@ def test_equal_scans_give_equal_verdicts() -> None:
 
 
 def test_a_text_with_lone_surrogates_is_scanned_all_the_same() -> None:
-    found = verdicts(entry("a", filter=text("go")), entry("b", filter=expression("go")), request="\ud800 go \udfff")
+    found = verdicts(
+        entry("a", filter=text("go")), entry("b", filter=expression("go")), request="\ud800 go \udfff"
+    )
     assert active(found) == ["a", "b"]
     assert active(verdicts(entry("c", filter=text("\ud800")), entry("d", filter=expression("\ud800")))) == []
 

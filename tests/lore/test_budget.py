@@ -103,7 +103,9 @@ def test_lore_called_by_lore_that_did_not_fit_says_so() -> None:
 
 @pytest.mark.parametrize("budget", [1, 50, 2_048])
 def test_every_cut_is_told_with_its_tokens(budget: int) -> None:
-    found = verdicts(*(sized(f"e{at}", 7 * at + 1) for at in range(9)), budget=budget, count=words, request="tower")
+    found = verdicts(
+        *(sized(f"e{at}", 7 * at + 1) for at in range(9)), budget=budget, count=words, request="tower"
+    )
     assert sum(each.tokens for each in found if each.active) <= budget
     for each in found:
         assert each.active or each.gates[-1].name == "budget"

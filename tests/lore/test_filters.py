@@ -50,7 +50,9 @@ def test_what_an_author_wrote_stays_what_it_is(pattern: str) -> None:
     assert with_keys(author) is author
 
 
-@pytest.mark.parametrize("request_", ["a.b crow", "bell", "BELL and CROW", "axb crow", "crow", "bell\ncrow", ""])
+@pytest.mark.parametrize(
+    "request_", ["a.b crow", "bell", "BELL and CROW", "axb crow", "crow", "bell\ncrow", ""]
+)
 def test_keys_and_the_filter_they_came_from_agree(request_: str) -> None:
     generated = entry(filter=RegexFilter(r"(?s)^(?=.*(?:\Qa.b\E|\Qbell\E))(?!.*(?:\Qcrow\E))"))
     turned = with_keys(generated)

@@ -16,7 +16,9 @@ def test_one_of_a_group_is_in_and_the_others_say_what_they_lost_to() -> None:
     (winner,) = active(found)
     for each in found:
         if not each.active:
-            assert each.reason.startswith(f"It lost its group *g* to *{winner}*: the draw went that way, weight 100")
+            assert each.reason.startswith(
+                f"It lost its group *g* to *{winner}*: the draw went that way, weight 100"
+            )
             assert each.nearly
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of many scripts are what is tested
 """Keys: Unicode words, folding, wildcards, expressions, logic; and what is compiled when."""
 
 from __future__ import annotations
@@ -133,11 +134,18 @@ def test_the_logic_of_keys(match: Match, request_: str, *, is_in: bool) -> None:
 
 def test_filter_and_keys_must_both_hold() -> None:
     both = entry(filter=text("ferry"), match=any_of("ash"))
-    assert [verdict(both, request=said).active for said in ("ferry ash", "ferry", "ash")] == [True, False, False]
+    assert [verdict(both, request=said).active for said in ("ferry ash", "ferry", "ash")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_overlapping_keys_are_all_found() -> None:
-    some = [entry(word, match=any_of(word)) for word in ("lighthouse", "light", "house", "thou", "lighthouse keeper")]
+    some = [
+        entry(word, match=any_of(word))
+        for word in ("lighthouse", "light", "house", "thou", "lighthouse keeper")
+    ]
     assert len(active(verdicts(*some, request="the lighthouse keeper"))) == len(some)
 
 
@@ -165,7 +173,12 @@ def test_after_an_edit_only_what_is_new_is_compiled_and_the_rest_still_found() -
 
 
 def test_folding_character_by_character_keeps_every_place() -> None:
-    for code in (*range(0x20, 0x3000), *range(0xA640, 0xABC0), *range(0xFB00, 0xFFFE), *range(0x10400, 0x10500)):
+    for code in (
+        *range(0x20, 0x3000),
+        *range(0xA640, 0xABC0),
+        *range(0xFB00, 0xFFFE),
+        *range(0x10400, 0x10500),
+    ):
         character = chr(code)
         assert len(simple_fold(character)) == 1
         if len(character.upper()) == 1 and len(character.upper().lower()) == 1:

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - letters of many scripts are what is tested
 """What holds for any entries and any turn."""
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ _word = st.sampled_from(_WORDS)
 _tags = st.lists(st.sampled_from(["arid", "polar", "grim"]), max_size=2, unique=True).map(tuple)
 _said = st.lists(st.one_of(_word, st.sampled_from(["ashes", "BELL", "and", "\n"])), max_size=8).map(" ".join)
 _pattern = st.builds(
-    Pattern, text=_word, case=st.booleans(), whole_word=st.booleans(), kind=st.sampled_from(["plain", "wildcard", "regex"])
+    Pattern,
+    text=_word,
+    case=st.booleans(),
+    whole_word=st.booleans(),
+    kind=st.sampled_from(["plain", "wildcard", "regex"]),
 )
 _patterns = st.lists(_pattern, max_size=2).map(tuple)
 _filter = st.one_of(
@@ -69,7 +74,10 @@ _when = st.builds(
     group_scoring=st.booleans(),
 )
 _budget = st.builds(
-    EntryBudget, priority=st.integers(-2, 2), reserve=st.sampled_from([0, 0, 3]), maximum=st.sampled_from([0, 0, 6])
+    EntryBudget,
+    priority=st.integers(-2, 2),
+    reserve=st.sampled_from([0, 0, 3]),
+    maximum=st.sampled_from([0, 0, 6]),
 )
 _entry = st.builds(
     Entry,
@@ -90,7 +98,9 @@ _scan = st.builds(
     story=st.lists(_said, max_size=4).map(tuple),
     memory=st.lists(_said, max_size=1).map(tuple),
     parts=st.integers(0, 6),
-    timing=st.builds(Timing, called=st.dictionaries(st.sampled_from(["e0", "e1"]), st.integers(0, 6), max_size=2)),
+    timing=st.builds(
+        Timing, called=st.dictionaries(st.sampled_from(["e0", "e1"]), st.integers(0, 6), max_size=2)
+    ),
     seed=st.integers(0, 5),
     count=st.just(words),
     budget=st.sampled_from([0, 0, 5, 20]),
@@ -99,7 +109,9 @@ _scan = st.builds(
 
 
 @st.composite
-def _candidates(draw: st.DrawFn, entries: st.SearchStrategy[Entry] = _entry, most: int = 7) -> tuple[Candidate, ...]:
+def _candidates(
+    draw: st.DrawFn, entries: st.SearchStrategy[Entry] = _entry, most: int = 7
+) -> tuple[Candidate, ...]:
     made = draw(st.lists(entries, max_size=most))
     named = [replace(each, id=EntryId(at + 1), uid=f"e{at}", name=f"e{at}") for at, each in enumerate(made)]
     book = Lorebook(name="World", settings=LoreSettings(token_budget=draw(st.sampled_from([0, 0, 12]))))
@@ -121,7 +133,9 @@ def test_the_same_input_gives_the_same_verdicts(candidates: tuple[Candidate, ...
 
 @_few
 @given(candidates=_candidates(), scan=_scan)
-def test_an_entry_is_in_exactly_when_all_of_its_gates_hold(candidates: tuple[Candidate, ...], scan: Scan) -> None:
+def test_an_entry_is_in_exactly_when_all_of_its_gates_hold(
+    candidates: tuple[Candidate, ...], scan: Scan
+) -> None:
     for each in activate(candidates, scan):
         assert all(gate.passed for gate in each.gates) is each.active, each.gates
         assert re.fullmatch(r"\S.*\.", each.reason, re.DOTALL)
@@ -151,7 +165,9 @@ def test_every_hit_is_where_it_says(candidates: tuple[Candidate, ...], scan: Sca
 
 
 _alone = _entry.map(
-    lambda each: replace(each, when=replace(each.when, groups=()), scope=Scope(parts=each.scope.parts), budget=EntryBudget())
+    lambda each: replace(
+        each, when=replace(each.when, groups=()), scope=Scope(parts=each.scope.parts), budget=EntryBudget()
+    )
 )
 
 
@@ -164,7 +180,9 @@ def test_verdicts_do_not_depend_on_the_order_of_unrelated_entries(
     order.shuffle(shuffled)  # type: ignore[attr-defined]
     unlimited = replace(scan, budget=0)
     free = [replace(each, lorebook=Lorebook()) for each in shuffled]
-    assert states(free, unlimited) == states([replace(each, lorebook=Lorebook()) for each in candidates], unlimited)
+    assert states(free, unlimited) == states(
+        [replace(each, lorebook=Lorebook()) for each in candidates], unlimited
+    )
 
 
 _simple = st.builds(
@@ -204,10 +222,14 @@ def test_making_the_changes_that_the_reason_names_brings_the_entry_in(
 
 @_few
 @given(
-    sizes=st.lists(st.tuples(st.integers(1, 30), st.integers(-2, 2), st.sampled_from([0, 0, 5])), min_size=1, max_size=8),
+    sizes=st.lists(
+        st.tuples(st.integers(1, 30), st.integers(-2, 2), st.sampled_from([0, 0, 5])), min_size=1, max_size=8
+    ),
     budget=st.integers(1, 60),
 )
-def test_the_budget_that_a_cut_names_would_have_been_enough(sizes: list[tuple[int, int, int]], budget: int) -> None:
+def test_the_budget_that_a_cut_names_would_have_been_enough(
+    sizes: list[tuple[int, int, int]], budget: int
+) -> None:
     entries = tuple(
         Entry(
             id=EntryId(at + 1),
@@ -231,7 +253,9 @@ def test_the_budget_that_a_cut_names_would_have_been_enough(sizes: list[tuple[in
 @given(edges=st.dictionaries(st.integers(1, 6), st.lists(st.integers(1, 6), max_size=4), max_size=6))
 def test_collecting_ends_whatever_leads_where(edges: dict[int, list[int]]) -> None:
     shelf = {
-        LorebookId(at): FilledLorebook(lorebook=Lorebook(id=LorebookId(at), subbooks=tuple(map(LorebookId, below))))
+        LorebookId(at): FilledLorebook(
+            lorebook=Lorebook(id=LorebookId(at), subbooks=tuple(map(LorebookId, below)))
+        )
         for at, below in edges.items()
     }
     found = [each.lorebook.id for each in collect(LorebookId(1), shelf.get)]

@@ -51,7 +51,10 @@ def test_the_last_parts_are_searched_as_far_as_the_entry_says(parts: int, *, is_
 def test_a_key_too_far_back_says_how_far() -> None:
     story = ("x" * 2_000, "y" * 134 + "Varro " + "z" * 134)
     far = entry(match=any_of("Varro"), scope=Scope(characters=1_000))
-    assert verdict(far, story=story, parts=2).reason == "*Varro* is 2,140 characters back, this entry looks at 1,000."
+    assert (
+        verdict(far, story=story, parts=2).reason
+        == "*Varro* is 2,140 characters back, this entry looks at 1,000."
+    )
     assert verdict(entry(match=any_of("Varro"), scope=Scope(characters=2_140)), story=story).active
     assert not verdict(entry(match=any_of("Varro"), scope=Scope(characters=2_139)), story=story).active
 
@@ -118,7 +121,9 @@ def test_an_entry_is_called_by_other_lore_and_the_chain_is_named() -> None:
 
 
 def test_an_entry_that_is_not_recursive_is_not_called_by_lore() -> None:
-    found = verdicts(recursive("Ash", "ash", "the warden"), entry("Warden", match=any_of("warden")), request="ash")
+    found = verdicts(
+        recursive("Ash", "ash", "the warden"), entry("Warden", match=any_of("warden")), request="ash"
+    )
     assert active(found) == ["Ash"]
     assert found[1].reason == "*warden* is in the lore of *Ash*, this entry looks at the request."
 
