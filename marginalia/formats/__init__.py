@@ -71,7 +71,9 @@ def read_lore(data: bytes, file: str = "", *, format: str | None = None) -> Lore
         shelf = found.read(found.opened(opened.document), stem(file))
     except FormatError as error:
         raise FormatError(f"{called} cannot be imported. {error}") from None
-    shelf = replace(shelf, document=opened.document, notes=(*_repairs(opened.repairs, opened.wrapping), *shelf.notes))
+    shelf = replace(
+        shelf, document=opened.document, notes=(*_repairs(opened.repairs, opened.wrapping), *shelf.notes)
+    )
     return LoreFile(file=file, shelf=shelf, codec=found)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from marginalia.formats.base import Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Place, Target, checked
+from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, flag, is_object, obj, one_line, text, whole
 from marginalia.formats.keys import as_key, key_list
 from marginalia.lore.book import Entry, EntryBudget, Lorebook, LoreSettings, Match, Pattern, When
@@ -76,7 +76,8 @@ def _write(entry: Entry, target: Target) -> Written:
         losses.append("its secondary keys cannot be said there")
     sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
     keywords = [
-        each.text if isinstance(each, Pattern) and each.kind == "wildcard" else as_key(each, losses) for each in sources
+        each.text if isinstance(each, Pattern) and each.kind == "wildcard" else as_key(each, losses)
+        for each in sources
     ]
     if not keywords and not entry.when.never:
         keywords = [_EVERYTHING]

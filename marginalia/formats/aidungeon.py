@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import regex
 
-from marginalia.formats.base import Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Path, Place, Target, checked
+from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Path, Target, checked
 from marginalia.formats.coerce import Json, Object, is_list, is_object, obj, one_line, rows, text, texts
 from marginalia.formats.expressions import from_javascript
 from marginalia.formats.keys import as_key
@@ -50,7 +50,13 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         remarks.inactive("it has no triggers, so it is never called")
     content = text(raw.get("value")) if "value" in raw else text(raw.get("entry"))
     first = patterns[0].text if patterns else ""
-    names = (text(raw.get("title")), text(raw.get("id")) if "value" not in raw else "", first, content[:60], "Card")
+    names = (
+        text(raw.get("title")),
+        text(raw.get("id")) if "value" not in raw else "",
+        first,
+        content[:60],
+        "Card",
+    )
     entry = Entry(
         name=next(name for each in names if (name := one_line(each))),
         payload=content,
@@ -98,7 +104,10 @@ def _write(entry: Entry, target: Target) -> Written:
     sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
     keys = [each.text if isinstance(each, Pattern) else as_key(each, losses) for each in sources]
     content = "entry" if "entry" in target.raw and "value" not in target.raw else "value"
-    row: Object = {"keys": keys if is_list(target.raw.get("keys")) else ",".join(keys), content: entry.payload}
+    row: Object = {
+        "keys": keys if is_list(target.raw.get("keys")) else ",".join(keys),
+        content: entry.payload,
+    }
     if target.fresh:
         row |= {"type": "", "description": "", "useForCharacterCreation": False}
     if "title" in target.raw or target.fresh:
@@ -117,7 +126,9 @@ def _sees(document: Json) -> bool:
     if not path and not is_list(document):
         return False
     found = rows(obj(document)[path[0]] if path else document)
-    return bool(found) and all("keys" in obj(each) and ("value" in obj(each) or "entry" in obj(each)) for each in found)
+    return bool(found) and all(
+        "keys" in obj(each) and ("value" in obj(each) or "entry" in obj(each)) for each in found
+    )
 
 
 def _blank(_: Lorebook) -> Json:

@@ -48,6 +48,8 @@ def _check(members: list[zipfile.ZipInfo], called: str) -> None:
     for each in members:
         path = PureWindowsPath(each.filename)
         if path.is_absolute() or path.drive or path.root or ".." in path.parts:
-            raise FormatError(f"{called} is a zip archive with a path that leads out of it: {each.filename!r}.")
+            raise FormatError(
+                f"{called} is a zip archive with a path that leads out of it: {each.filename!r}."
+            )
         if each.file_size > _BOMB_BYTES and each.file_size > _BOMB_RATIO * max(1, each.compress_size):
             raise FormatError(f"{called} is a zip archive that unpacks to far more than it holds.")

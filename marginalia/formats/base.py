@@ -12,6 +12,7 @@ from marginalia.lore.book import Entry, LoreSettings
 from marginalia.values import NOTHING
 
 Place: TypeAlias = str | int | None
+PLAIN = LoreSettings()
 
 
 class Fidelity(StrEnum):
@@ -111,7 +112,7 @@ class Volume:
     enabled: bool = True
     tags: tuple[str, ...] = ()
     subbooks: tuple[int, ...] = ()
-    settings: LoreSettings = LoreSettings()
+    settings: LoreSettings = PLAIN
     key: str = ""
     raw: Mapping[str, Json] = NOTHING
 
@@ -133,9 +134,15 @@ class BookFields:
         return self != BookFields()
 
 
+NO_FIELDS = BookFields()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """A file of lore, read: its volumes (the first is the root), rows in the file's order, and the rest of the document."""
+    """A file of lore, read: its volumes (the first is the root), its rows in the order of creation, the whole document.
+
+    ``story_too`` says that it holds a story as well.
+    """
 
     format: str
     title: str
@@ -143,7 +150,7 @@ class Shelf:
     rows: Sequence[Row] = ()
     document: Json = None
     notes: Sequence[Note] = ()
-    book_fields: BookFields = BookFields()
+    book_fields: BookFields = NO_FIELDS
     story_too: bool = False
 
 

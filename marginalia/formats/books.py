@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from marginalia.formats.base import Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Path, Place, Target, checked
-from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, obj, one_line, pick, rows, text, whole
+from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Path, Target, checked
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    is_list,
+    is_object,
+    obj,
+    one_line,
+    pick,
+    rows,
+    text,
+    whole,
+)
 from marginalia.formats.decorators import DROPPED_FIRST, decorated, known, lines_of, parse, said, split
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import tavern_fields
@@ -17,7 +29,9 @@ from marginalia.formats.tavern_shape import fields_of, of_card, row_of
 from marginalia.lore.book import Entry, Lorebook, LoreSettings
 
 BOOK_TITLE = "the lorebook of a character card"
-_TAVERN_SIGNS = frozenset({"selectiveLogic", "display_index", "exclude_recursion", "useProbability", "position"})
+_TAVERN_SIGNS = frozenset(
+    {"selectiveLogic", "display_index", "exclude_recursion", "useProbability", "position"}
+)
 
 
 def volume(book: Object, name: str) -> Volume:
@@ -86,7 +100,11 @@ def write_row(entry: Entry, target: Target) -> Written:
     return Written(row=row, losses=tuple(each for each in losses if not each.startswith(_SAID_HERE)))
 
 
-_SAID_HERE = ("cannot be said there: only every", "cannot be said there: its priority", "its secondary keys have more")
+_SAID_HERE = (
+    "cannot be said there: only every",
+    "cannot be said there: its priority",
+    "its secondary keys have more",
+)
 
 
 def _head_of(entry: Entry, raw: Object) -> str:

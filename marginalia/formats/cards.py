@@ -8,7 +8,15 @@ from marginalia.formats.codec import Codec, Path
 from marginalia.formats.coerce import Json, Object, is_object, obj, one_line, pick, rows, text, texts
 from marginalia.lore.book import Lorebook
 
-_V1 = ("description", "personality", "scenario", "first_mes", "firstMessage", "mes_example", "exampleDialogue")
+_V1 = (
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "firstMessage",
+    "mes_example",
+    "exampleDialogue",
+)
 _TITLES = {"chara_card_v2": "character card, version 2", "chara_card_v3": "character card, version 3"}
 _NOT_LORE = (
     ("system_prompt", "its system prompt"),
@@ -27,9 +35,13 @@ def _sees(document: Json) -> bool:
     card, data = obj(document), _data(document)
     if card.get("spec") in _TITLES:
         return True
+    if text(card.get("spec")).startswith("lorebook"):
+        return False
     if data is not card:
         return "name" in data and sum(name in data for name in (*_V1, "character_book")) >= 1
-    return "name" in card and "entries" not in card and sum(isinstance(card.get(name), str) for name in _V1) > 1
+    return (
+        "name" in card and "entries" not in card and sum(isinstance(card.get(name), str) for name in _V1) > 1
+    )
 
 
 def _read(document: Json, file: str) -> Shelf:

@@ -90,5 +90,7 @@ def checked(found: Json, what: str) -> list[tuple[Place, Json]]:
         raise FormatError(f"It looks like {what}, but its entries are neither a list nor an object.")
     placed = placed_rows(found)
     if len(placed) > MOST_ENTRIES:
-        raise FormatError(f"It has {len(placed):,} entries; {MOST_ENTRIES:,} can be taken at once. Split the file.")
+        raise FormatError(
+            f"It has {len(placed):,} entries; {MOST_ENTRIES:,} can be taken at once. Split the file."
+        )
     return placed

@@ -98,7 +98,9 @@ def _every(entry: Entry, value: str) -> Entry | None:
 
 def _chance(entry: Entry, value: str) -> Entry | None:
     percent = number(value, -1)
-    return None if percent < 0 else replace(entry, when=replace(entry.when, chance=min(100.0, float(percent))))
+    return (
+        None if percent < 0 else replace(entry, when=replace(entry.when, chance=min(100.0, float(percent))))
+    )
 
 
 def _depth(entry: Entry, value: str) -> Entry | None:
@@ -136,7 +138,9 @@ def _exclude(entry: Entry, value: str) -> Entry | None:
 
 def _exclude_all(entry: Entry, value: str) -> Entry | None:
     keys = _patterns(value)
-    return replace(entry, match=replace(entry.match, not_all=keys)) if keys and not entry.match.not_all else None
+    return (
+        replace(entry, match=replace(entry.match, not_all=keys)) if keys and not entry.match.not_all else None
+    )
 
 
 def _patterns(value: str) -> tuple[Pattern, ...]:
@@ -229,7 +233,7 @@ def said(entry: Entry) -> list[str]:
         lines.append("@@keep_activate_after_match")
     if when.cooldown >= FOREVER:
         lines.append("@@dont_activate_after_match")
-    kinds = [
+    kinds: list[list[tuple[str, tuple[Pattern, ...]]]] = [
         [("additional_keys", match.also)],
         [("exclude_keys_all", match.not_all)],
         [("exclude_keys", match.none)],

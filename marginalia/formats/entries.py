@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, number, obj, rows, text, whole
-from marginalia.lore.book import Entry, EntryBudget, Insertion, LoreSettings, Match, Pattern, Scope, When, Where
+from marginalia.lore.book import (
+    Entry,
+    EntryBudget,
+    Insertion,
+    LoreSettings,
+    Match,
+    Pattern,
+    Scope,
+    When,
+    Where,
+)
 
 T = TypeVar("T", bound="Any")
 
-_GROUPS: Mapping[str, type] = {"match": Match, "scope": Scope, "when": When, "where": Where, "budget": EntryBudget}
+_GROUPS: Mapping[str, type] = {
+    "match": Match,
+    "scope": Scope,
+    "when": When,
+    "where": Where,
+    "budget": EntryBudget,
+}
 
 
 def extras(entry: Entry) -> Object:
@@ -32,7 +48,9 @@ def extras(entry: Entry) -> Object:
 
 def with_extras(entry: Entry, found: Object) -> Entry:
     """The entry with what :func:`extras` wrote; what is of a wrong type is left as it always is."""
-    groups = {name: built(kind, obj(found.get(name))) for name, kind in _GROUPS.items() if name in found}
+    groups: Object = {
+        name: built(kind, obj(found.get(name))) for name, kind in _GROUPS.items() if name in found
+    }
     insertion = text(found.get("insertion"))
     if insertion in {str(each) for each in Insertion}:
         groups["insertion"] = Insertion(insertion)
@@ -67,21 +85,23 @@ def built(kind: type[T], found: Object) -> T:
     """A *kind* from what :func:`plain` gave; fields of a wrong type are left as they always are."""
     hints = get_type_hints(kind)
     fields = {name: _built(hints[name], value) for name, value in found.items() if name in hints}
-    return kind(**{name: value for name, value in fields.items() if value is not None})
+    made: T = kind(**{name: value for name, value in fields.items() if value is not None})
+    return made
+
+
+_SCALARS: Mapping[object, Callable[[Json], Json]] = {
+    bool: flag,
+    int: lambda value: whole(value, 0),
+    float: lambda value: float(number(value, 0)),
+    str: text,
+    Pattern: lambda value: built(Pattern, {"text": "", **obj(value)}),
+}
 
 
 def _built(hint: Json, value: Json) -> Json:
-    if hint is bool:
-        return flag(value)
-    if hint is int:
-        return whole(value, 0)
-    if hint is float:
-        return float(number(value, 0))
-    if hint is str:
-        return text(value)
-    if get_origin(hint) is tuple:
-        inner = get_args(hint)[0]
-        return tuple(_built(inner, each) for each in rows(value)) if is_list(value) else None
-    if hint is Pattern:
-        return built(Pattern, {"text": "", **obj(value)})
-    return value if value in get_args(hint) else None
+    if hint in _SCALARS:
+        return _SCALARS[hint](value)
+    inside: tuple[Json, ...] = get_args(hint)
+    if ... in inside:
+        return tuple(_built(inside[0], each) for each in rows(value)) if is_list(value) else None
+    return value if value in inside else None

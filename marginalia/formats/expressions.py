@@ -1,10 +1,13 @@
 r"""Regular expressions of JavaScript, in which most tools write theirs, as ours, and ours as theirs.
 
 Facts: research/templates.md, 3.2. What JavaScript refuses (possessive quantifiers, inline flags, atomic groups) is
-refused here, because the tool that wrote the key took it as plain text. ``\b``, ``\w`` and ``\d`` stay those of Unicode.
+refused here, because the tool that wrote the key took it as plain text. ``\b``, ``\w`` and ``\d`` stay
+those of Unicode.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import regex
 
@@ -29,7 +32,9 @@ _SLASHED = regex.compile(r"/((?:[^\\/]|\\.)+)/([a-z]*)", regex.DOTALL)
 _FLAGS = frozenset("dgimsuvy")
 _KNOWN_LETTERS = frozenset("dDwWsSbBnrtvf")
 _LEADING = regex.compile(r"\(\?([a-zA-Z]+)\)")
-_OUR_TOKEN = regex.compile(r"\\Q(.*?)(?:\\E|\Z)|\\x\{([0-9A-Fa-f]{1,6})\}|\\.|\(\?P<(\w+)>|\(\?P=(\w+)\)|.", regex.DOTALL)
+_OUR_TOKEN = regex.compile(
+    r"\\Q(.*?)(?:\\E|\Z)|\\x\{([0-9A-Fa-f]{1,6})\}|\\.|\(\?P<(\w+)>|\(\?P=(\w+)\)|.", regex.DOTALL
+)
 _SPECIAL = regex.compile(r"[\\^$.|?*+()\[\]{}/]")
 _NOT_THEIRS = regex.compile(r"\(\?[>#(|&R0-9+-]|\(\?[a-zA-Z]+[:)]|[*+?}]\+|\\[GKX]|\[:\w+:\]")
 
@@ -59,40 +64,47 @@ def from_javascript(body: str, flags: str = "") -> str | None:
     return source if Expression(source).problem is None else None
 
 
-def _ours(kind: str, token: str, flags: str) -> str:
-    fixed = {"any": r"[\s\S]", "nothing": "(?!)", "nul": r"\x00"}
-    if kind in fixed:
-        return fixed[kind]
-    if kind == "pair":
-        high, low = int(token[2:6], 16), int(token[8:], 16)
-        return rf"\x{{{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):x}}}"
-    if kind == "code":
-        return rf"\x{token[2:]}"
-    if kind == "back":
-        return f"(?P={token[3:-1]})"
+def _ours(kind: str, written: str, flags: str) -> str:
+    if kind in _FIXED:
+        return _FIXED[kind]
+    if kind in _TURNED:
+        return _TURNED[kind](written)
     if kind == "property":
-        return token if {"u", "v"} & set(flags) else token[1:]
-    if kind == "escape":
-        return _escape(token)
-    if kind == "set":
-        return regex.sub(r"\\([a-zA-Z])(?![0-9a-fA-F]{2})", lambda each: _escape(each[0]), token)
-    if kind == "other":
-        return _character(token, flags)
-    return token
+        return written if {"u", "v"} & set(flags) else written[1:]
+    return _character(written, flags) if kind == "other" else written
 
 
-def _escape(token: str) -> str:
-    letter = token[1:2]
-    plain = letter.isascii() and letter.isalpha() and len(token) == 2  # noqa: PLR2004 - a backslash and a letter
-    return letter if plain and letter not in _KNOWN_LETTERS else token
+def _pair(written: str) -> str:
+    high, low = int(written[2:6], 16), int(written[8:], 16)
+    return rf"\x{{{0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF):x}}}"
 
 
-def _character(token: str, flags: str) -> str:
-    if token == "." and "s" not in flags:
+def _set(written: str) -> str:
+    return regex.sub(r"\\([a-zA-Z])(?![0-9a-fA-F]{2})", lambda each: _escape(each[0]), written)
+
+
+def _escape(written: str) -> str:
+    letter = written[1:2]
+    plain = letter.isascii() and letter.isalpha() and len(written) == 2  # noqa: PLR2004 - a backslash and a letter
+    return letter if plain and letter not in _KNOWN_LETTERS else written
+
+
+_FIXED = {"any": r"[\s\S]", "nothing": "(?!)", "nul": r"\x00"}
+_TURNED: Mapping[str, Callable[[str], str]] = {
+    "pair": _pair,
+    "code": lambda written: rf"\x{written[2:]}",
+    "back": lambda written: f"(?P={written[3:-1]})",
+    "escape": _escape,
+    "set": _set,
+}
+
+
+def _character(written: str, flags: str) -> str:
+    if written == "." and "s" not in flags:
         return r"[^\n]"
-    if token == "$" and "m" not in flags:
+    if written == "$" and "m" not in flags:
         return r"\z"
-    return f"\\{token}" if token in "{}]" else token
+    return f"\\{written}" if written in "{}]" else written
 
 
 def to_javascript(source: str, *, case: bool) -> str | None:
@@ -110,16 +122,16 @@ def to_javascript(source: str, *, case: bool) -> str | None:
     return f"/{body}/{flags}" if body else None
 
 
-def _theirs(token: regex.Match[str]) -> str:
-    whole = token[0]
-    if token[1] is not None:
-        return escaped(token[1])
-    if token[2] is not None:
-        return rf"\u{{{token[2]}}}"
-    if token[3] is not None:
-        return f"(?<{token[3]}>"
-    if token[4] is not None:
-        return rf"\k<{token[4]}>"
+def _theirs(found: regex.Match[str]) -> str:
+    whole = found[0]
+    if found[1] is not None:
+        return escaped(found[1])
+    if found[2] is not None:
+        return rf"\u{{{found[2]}}}"
+    if found[3] is not None:
+        return f"(?<{found[3]}>"
+    if found[4] is not None:
+        return rf"\k<{found[4]}>"
     return {"/": r"\/", r"\A": "^", r"\Z": "$", r"\z": "$"}.get(whole, whole)
 
 

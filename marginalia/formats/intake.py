@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, NoReturn
@@ -89,7 +89,9 @@ def _from_picture(data: bytes, called: str) -> Opened:
         except FormatError as error:
             problems.append(error)
             continue
-        repair = ("the newer card in the picture is broken; the older one beside it was read",) if problems else ()
+        repair = (
+            ("the newer card in the picture is broken; the older one beside it was read",) if problems else ()
+        )
         return Opened(document=opened.document, wrapping="png", repairs=(*opened.repairs, *repair))
     raise problems[0] if problems else FormatError(f"{called} is a picture without a card or lorebook in it.")
 
@@ -141,7 +143,9 @@ def _from_text(text: str, called: str) -> Opened:
 def _refuse(text: str, called: str, error: json.JSONDecodeError) -> NoReturn:
     looks = next((what for sign, what in _LOOKS if sign in text), "")
     like = f" It looks like {looks} that was cut off or edited by hand." if looks else ""
-    raise FormatError(f"{called} is broken at line {error.lineno}, column {error.colno}: {error.msg}.{like}") from None
+    raise FormatError(
+        f"{called} is broken at line {error.lineno}, column {error.colno}: {error.msg}.{like}"
+    ) from None
 
 
 def _lines(text: str) -> list[Json] | None:
@@ -231,7 +235,11 @@ def _encodable(text: str) -> bool:
 def _deeper_than(value: Json, most: int) -> bool:
     level: list[Json] = [value]
     for _ in range(most):
-        level = [each for holder in level for each in (obj(holder).values() if is_object(holder) else rows(holder))]
+        level = [each for holder in level for each in _inside(holder) if isinstance(each, dict | list)]
         if not level:
             return False
     return True
+
+
+def _inside(holder: Json) -> Iterable[Json]:
+    return obj(holder).values() if is_object(holder) else rows(holder)

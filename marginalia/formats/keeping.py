@@ -1,4 +1,4 @@
-"""A file that was read, made ready to be stored: every lorebook with its entries, and what is needed to write it back."""
+"""A file that was read, made ready to be stored: its lorebooks with their entries, and the way back to the file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ def notes_from_json(kept: Json) -> tuple[Note, ...]:
 
 def _in_file_order(found: Sequence[Row]) -> Sequence[Row]:
     numbered = [(row.place, row) for row in found if isinstance(row.place, int)]
-    return found if len(numbered) < len(found) else [row for _, row in sorted(numbered, key=lambda each: each[0])]
+    return (
+        found
+        if len(numbered) < len(found)
+        else [row for _, row in sorted(numbered, key=lambda each: each[0])]
+    )
 
 
 def _kept(row: Row, uid_of: Mapping[int, str], volumes: Sequence[Volume]) -> list[Json]:
@@ -101,9 +105,7 @@ def _lorebook(volume: Volume, uid: str) -> Lorebook:
     )
 
 
-def _memos(
-    shelf: Shelf, codec: Codec, books: Sequence[Lorebook], uid_of: Mapping[int, str]
-) -> list[Object]:
+def _memos(shelf: Shelf, codec: Codec, books: Sequence[Lorebook], uid_of: Mapping[int, str]) -> list[Object]:
     if codec is MARGINALIA:
         return _own_memos(shelf, books, uid_of)
     document = codec.opened(shelf.document)
@@ -116,7 +118,9 @@ def _memos(
         "rows": [_kept(row, uid_of, shelf.volumes) for row in _in_file_order(shelf.rows)],
         "head": codec.head(books[0]) if codec.head else {},
     }
-    below: list[Object] = [{"format": codec.id, "of": books[0].uid, "key": each.key} for each in shelf.volumes[1:]]
+    below: list[Object] = [
+        {"format": codec.id, "of": books[0].uid, "key": each.key} for each in shelf.volumes[1:]
+    ]
     return [root, *below]
 
 

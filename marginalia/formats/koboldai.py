@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from marginalia.formats.base import BookFields, Note, Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Path, Place, Target, checked
-from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, number, obj, one_line, pick, rows, text
+from marginalia.formats.base import BookFields, Note, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Path, Target, checked
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    is_list,
+    is_object,
+    number,
+    obj,
+    one_line,
+    pick,
+    rows,
+    text,
+)
 from marginalia.formats.keys import as_key, key_list
 from marginalia.lore.book import Entry, Lorebook, LoreSettings, Match, Pattern, Scope, When
 
@@ -38,7 +50,11 @@ def _read_save(document: Json, file: str) -> Shelf:
     volumes += [Volume(name=each, key=each, settings=_SETTINGS) for each in folders]
     numbers = {each.key: at for at, each in enumerate(volumes) if each.key}
     path = _path(document)
-    entries = obj(obj(save.get("worldinfo_v2")).get("entries")) if path[0] == "worldinfo_v2" else save.get("worldinfo")
+    entries = (
+        obj(obj(save.get("worldinfo_v2")).get("entries"))
+        if path[0] == "worldinfo_v2"
+        else save.get("worldinfo")
+    )
     fields = BookFields(
         name=name,
         first_message=text(save.get("prompt")),
@@ -102,7 +118,9 @@ def _row(place: Place, raw: Json, numbers: dict[str, int]) -> Row:
         return Row(place=place, raw=raw, note=remarks.note(f"row {place}"))
     entry = _entry(obj(raw), remarks)
     folder = one_line(text(pick(obj(raw), "wigroup", "folder")))
-    return Row(place=place, raw=raw, entry=entry, volume=numbers.get(folder, 0), note=remarks.note(entry.name))
+    return Row(
+        place=place, raw=raw, entry=entry, volume=numbers.get(folder, 0), note=remarks.note(entry.name)
+    )
 
 
 def _entry(raw: Object, remarks: Remarks) -> Entry:
@@ -112,7 +130,9 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         remarks.inactive("it has no keys and is not always on, so it is never called")
     selective = flag(raw.get("selective"))
     also, none = (key_list(raw.get(name)) if selective else () for name in ("keysecondary", "keyanti"))
-    content = text(raw.get("manual_text")) if not text(raw.get("content")).strip() else text(raw.get("content"))
+    content = (
+        text(raw.get("manual_text")) if not text(raw.get("content")).strip() else text(raw.get("content"))
+    )
     chance = max(0.0, min(CHANCE, float(number(raw.get("probability"), CHANCE))))
     if chance < CHANCE:
         remarks.kept(f"chance {chance:g} %")
@@ -142,11 +162,16 @@ def _write(entry: Entry, target: Target) -> Written:
         losses.append("keys that are all needed cannot be said there")
     of_v2 = "title" in target.raw or "uid" in target.raw
     keys = {
-        "key": [as_key(each, losses) for each in (*(() if entry.filter is None else (entry.filter,)), *match.any)],
+        "key": [
+            as_key(each, losses) for each in (*(() if entry.filter is None else (entry.filter,)), *match.any)
+        ],
         "keysecondary": [as_key(each, losses) for each in match.also],
         "keyanti": [as_key(each, losses) for each in match.none],
     }
-    row: Object = {name: each if isinstance(target.raw.get(name), list) else ",".join(each) for name, each in keys.items()}
+    row: Object = {
+        name: each if isinstance(target.raw.get(name), list) else ",".join(each)
+        for name, each in keys.items()
+    }
     if of_v2 and "keyanti" not in target.raw and not match.none:
         row.pop("keyanti")
     row |= {
@@ -175,7 +200,15 @@ def _sees_save(document: Json) -> bool:
     save = obj(document)
     if "memoryTokens" in save or "scenarioVersion" in save:
         return False
-    signs = ("gamestarted", "authorsnote", "authornote", "actions", "actions_metadata", "worldinfo", "worldinfo_v2")
+    signs = (
+        "gamestarted",
+        "authorsnote",
+        "authornote",
+        "actions",
+        "actions_metadata",
+        "worldinfo",
+        "worldinfo_v2",
+    )
     return "prompt" in save and sum(name in save for name in signs) > 1
 
 

@@ -19,9 +19,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from marginalia.errors import FormatError
-from marginalia.formats.base import Note, Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Place, Target, checked
-from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, obj, one_line, rows, text, texts, whole
+from marginalia.formats.base import Note, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Target, checked
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    is_list,
+    is_object,
+    obj,
+    one_line,
+    rows,
+    text,
+    texts,
+    whole,
+)
 from marginalia.formats.entries import built, extras, settings_of, with_extras
 from marginalia.lore.book import Entry, Filter, Insertion, Lorebook, LoreSettings, RegexFilter, TextFilter
 from marginalia.lore.filters import with_keys
@@ -41,7 +53,9 @@ def _read(document: Json, file: str) -> Shelf:
     file_ = obj(document)
     version = whole(file_.get("version"), 1 if "lorebooks" not in file_ else VERSION)
     if version > VERSION:
-        raise FormatError(f"It is a {TITLE} of version {version}; version {VERSION} is the newest that can be read.")
+        raise FormatError(
+            f"It is a {TITLE} of version {version}; version {VERSION} is the newest that can be read."
+        )
     books = [file_] if "lorebooks" not in file_ else [obj(each) for each in rows(file_["lorebooks"])]
     root = 0 if "lorebooks" not in file_ else _root(file_, books)
     order = [root, *(at for at in range(len(books)) if at != root)]
@@ -49,14 +63,14 @@ def _read(document: Json, file: str) -> Shelf:
     notes: list[Note] = []
     volumes = [replace(_volume(books[at], file, numbers, notes), key=str(at)) for at in order]
     found = [row for number, at in enumerate(order) for row in _rows(books[at], number)]
-    return Shelf(
-        format=EXTRAS, title=TITLE, volumes=volumes, rows=found, document=document, notes=notes
-    )
+    return Shelf(format=EXTRAS, title=TITLE, volumes=volumes, rows=found, document=document, notes=notes)
 
 
 def _root(file: Object, books: list[Object]) -> int:
     wanted = file.get("root")
-    found = next((at for at, each in enumerate(books) if wanted is not None and each.get("uuid") == wanted), None)
+    found = next(
+        (at for at, each in enumerate(books) if wanted is not None and each.get("uuid") == wanted), None
+    )
     if found is None:
         raise FormatError(f"It is a {TITLE} whose first lorebook, {text(wanted, 'root')!r}, is not in it.")
     return found

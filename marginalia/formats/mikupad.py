@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from marginalia.formats.base import BookFields, Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Place, Target, checked
+from marginalia.formats.base import BookFields, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, is_object, obj, one_line, rows, text, texts, whole
 from marginalia.formats.keys import as_key, regex_pattern
 from marginalia.lore.book import Entry, LoreSettings, Match, Scope, When
@@ -80,7 +80,12 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
     if never:
         why = "it has no keys" if not keys else "its search range is 0"
         remarks.inactive(f"{why}, so it is never called")
-    names = (text(raw.get("displayName")), *(key.text for key in keys[:1]), text(raw.get("text"))[:60], "Entry")
+    names = (
+        text(raw.get("displayName")),
+        *(key.text for key in keys[:1]),
+        text(raw.get("text"))[:60],
+        "Entry",
+    )
     entry = Entry(
         name=next(name for each in names if (name := one_line(each))),
         payload=text(raw.get("text")),
@@ -91,7 +96,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
     return replace(entry, note=remarks.text)
 
 
-def _write(entry: Entry, target: Target) -> Written:
+def _write(entry: Entry, _: Target) -> Written:
     losses: list[str] = []
     match = entry.match
     if match.also or match.all or match.none or match.not_all:

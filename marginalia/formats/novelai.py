@@ -10,9 +10,21 @@ from dataclasses import replace
 
 import regex
 
-from marginalia.formats.base import BookFields, Note, Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Place, Target, checked
-from marginalia.formats.coerce import Json, Object, flag, is_object, number, obj, one_line, rows, text, texts, whole
+from marginalia.formats.base import BookFields, Note, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Target, checked
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    is_object,
+    number,
+    obj,
+    one_line,
+    rows,
+    text,
+    texts,
+    whole,
+)
 from marginalia.formats.expressions import slashed
 from marginalia.formats.keys import as_key, tavern_pattern
 from marginalia.lore.book import Entry, EntryBudget, Lorebook, LoreSettings, Match, Pattern, Scope, When
@@ -32,7 +44,7 @@ def _read_scenario(document: Json, file: str) -> Shelf:
     scenario = obj(document)
     name = one_line(text(scenario.get("title"))) or file or "NovelAI scenario"
     shelf = _shelf(obj(scenario.get("lorebook")), name, "novelai_scenario", "NovelAI scenario", document)
-    memory, note = (text(obj(each).get("text")) for each in (*rows(scenario.get("context")), {}, {})[:2])
+    memory, note, *_ = (*(text(obj(each).get("text")) for each in rows(scenario.get("context"))), "", "")
     notes = list(shelf.notes)
     if rows(scenario.get("ephemeralContext")):
         notes.append(Note(remarks=("its ephemeral context is kept with the lorebook and does nothing here",)))
@@ -43,7 +55,9 @@ def _read_scenario(document: Json, file: str) -> Shelf:
         memory=memory,
         authors_note=note,
     )
-    return replace(shelf, book_fields=fields, notes=notes, story_too=bool(text(scenario.get("prompt")).strip()))
+    return replace(
+        shelf, book_fields=fields, notes=notes, story_too=bool(text(scenario.get("prompt")).strip())
+    )
 
 
 def _shelf(lore: Object, name: str, format_: str, title: str, document: Json) -> Shelf:
@@ -132,7 +146,9 @@ def _around(raw: Object) -> tuple[str, str]:
 
 
 def _match(keys: tuple[str, ...], remarks: Remarks) -> Match:
-    joined = [_AND.split(key.strip()) for key in keys if slashed(key.strip()) is None and _AND.search(key.strip())]
+    joined = [
+        _AND.split(key.strip()) for key in keys if slashed(key.strip()) is None and _AND.search(key.strip())
+    ]
     single = [key for key in keys if slashed(key.strip()) is not None or not _AND.search(key.strip())]
     if not joined:
         return Match(any=tuple(_pattern(key, remarks) for key in single))
@@ -149,7 +165,9 @@ def _all_of(keys: list[str]) -> str:
 
 def _pattern(key: str, remarks: Remarks) -> Pattern:
     # A dollar before the first slash lets placeholders expand in the expression.
-    return tavern_pattern(key.removeprefix("$") if key.startswith("$/") else key, remarks, case=False, whole_word=False)
+    return tavern_pattern(
+        key.removeprefix("$") if key.startswith("$/") else key, remarks, case=False, whole_word=False
+    )
 
 
 def _scope(raw: Object) -> Scope:
@@ -202,7 +220,10 @@ def _write(entry: Entry, target: Target) -> Written:
     }
     if target.folder or "category" in target.raw or target.fresh:
         row["category"] = target.folder
-    return Written(row=row if not target.fresh else _NEW | row | {"contextConfig": _NEW_CONFIG | config}, losses=tuple(losses))
+    return Written(
+        row=row if not target.fresh else _NEW | row | {"contextConfig": _NEW_CONFIG | config},
+        losses=tuple(losses),
+    )
 
 
 def _keys(entry: Entry, losses: list[str]) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from marginalia.formats.base import Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Place, Target, checked
+from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, flag, is_object, number, obj, one_line, text, whole
 from marginalia.formats.decorators import decorated, known, lines_of, parse, said, split
 from marginalia.formats.keys import as_key, regex_pattern, split_keys
@@ -27,7 +27,11 @@ def _read(document: Json, file: str) -> Shelf:
     below = tuple(range(1, len(folders) + 1))
     volumes = [Volume(name=file or TITLE, settings=_SETTINGS, subbooks=below)]
     volumes += [
-        Volume(name=one_line(text(each.get("comment"))) or "Folder", key=text(each.get("key")), settings=_SETTINGS)
+        Volume(
+            name=one_line(text(each.get("comment"))) or "Folder",
+            key=text(each.get("key")),
+            settings=_SETTINGS,
+        )
         for each in folders
     ]
     numbers = {each.key: at for at, each in enumerate(volumes) if each.key}
@@ -48,7 +52,9 @@ def _row(place: Place, raw: Json, numbers: dict[str, int]) -> Row:
         entry = _entry(obj(raw), remarks)
         volume = numbers.get(text(obj(raw).get("folder")), 0)
         return Row(place=place, raw=raw, entry=entry, volume=volume, note=remarks.note(entry.name))
-    return Row(place=place, raw=raw, note=remarks.note(one_line(text(obj(raw).get("comment"))) or f"row {place}"))
+    return Row(
+        place=place, raw=raw, note=remarks.note(one_line(text(obj(raw).get("comment"))) or f"row {place}")
+    )
 
 
 def _entry(raw: Object, remarks: Remarks) -> Entry:
@@ -75,6 +81,8 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
 def _keys(raw: Object, remarks: Remarks) -> tuple[tuple[Pattern, ...], tuple[Pattern, ...]]:
     case = flag(obj(raw.get("extentions")).get("risu_case_sensitive"))
     first, second = text(raw.get("key")), text(raw.get("secondkey"))
+    any_: tuple[Pattern, ...]
+    also: tuple[Pattern, ...]
     if flag(raw.get("useRegex")):
         any_ = (regex_pattern(first.strip(), remarks, case=case),) if first.strip() else ()
         also = (regex_pattern(second.strip(), remarks, case=case),) if second.strip() else ()
@@ -92,7 +100,9 @@ def _write(entry: Entry, target: Target) -> Written:
     second = [as_key(each, losses) for each in match.also]
     expressions = any(_is_expression(each) for each in sources)
     if expressions and len(keys) > 1:
-        losses.append("an entry has one expression there, and this one has several keys; they are written with commas")
+        losses.append(
+            "an entry has one expression there, and this one has several keys; they are written with commas"
+        )
     row: Object = {
         "key": keys[0] if expressions and len(keys) == 1 else ",".join(keys),
         "secondkey": ",".join(second),

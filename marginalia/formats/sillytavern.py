@@ -1,15 +1,28 @@
 """SillyTavern's world info, and what its relatives make of it.
 
-``{"entries": {"0": {...}}, "name"?}``: research/sillytavern.md, 4.1; what has to be survived: research/templates.md, 4.1.
+``{"entries": {"0": {...}}, "name"?}``: research/sillytavern.md, 4.1. What has to be survived is in
+research/templates.md, 4.1.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from marginalia.formats.base import Note, Remarks, Row, Shelf, Volume, Written
-from marginalia.formats.codec import Codec, Path, Place, Target, checked
-from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, obj, one_line, pick, rows, text, whole
+from marginalia.formats.base import Note, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.codec import Codec, Path, Target, checked
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    is_list,
+    is_object,
+    obj,
+    one_line,
+    pick,
+    rows,
+    text,
+    whole,
+)
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import NEW_ENTRY, tavern_fields
 from marginalia.formats.tavern_shape import fields_of, row_of
@@ -18,7 +31,19 @@ from marginalia.lore.book import Entry, Lorebook, LoreSettings
 TITLE = "SillyTavern world info"
 _NO_UID = (1, 0.0)
 _SIGNS = frozenset(
-    {"key", "keys", "keywords", "triggers", "content", "entry", "comment", "uid", "keysecondary", "order", "insertion_order"}
+    {
+        "key",
+        "keys",
+        "keywords",
+        "triggers",
+        "content",
+        "entry",
+        "comment",
+        "uid",
+        "keysecondary",
+        "order",
+        "insertion_order",
+    }
 )
 
 
@@ -29,8 +54,10 @@ def read(document: Json, file: str) -> Shelf:
     found = [_row(place, raw) for place, raw in placed]
     order = sorted(range(len(found)), key=lambda at: _uid(placed[at][1], placed[at][0]))
     name = one_line(text(pick(world, "name"))) or file or "World info"
-    notes = () if "originalData" not in world else (
-        Note(remarks=("the second copy of the lorebook in originalData is kept and not taken twice",)),
+    notes = (
+        ()
+        if "originalData" not in world
+        else (Note(remarks=("the second copy of the lorebook in originalData is kept and not taken twice",)),)
     )
     volume = Volume(
         name=name,
@@ -114,7 +141,9 @@ def _sees(document: Json) -> bool:
     if is_object(entries):
         values = list(obj(entries).values())
         return not values or any(_is_entry(each) for each in values)
-    return any(_is_entry(each) for each in rows(entries)) or (is_object(document) and is_list(entries) and not entries)
+    return any(_is_entry(each) for each in rows(entries)) or (
+        is_object(document) and is_list(entries) and not entries
+    )
 
 
 def _is_entry(value: Json) -> bool:

@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from marginalia.formats.base import Remarks
-from marginalia.formats.coerce import Json, Object, flag, number, obj, one_line, pick, rows, text, texts, whole
+from marginalia.formats.coerce import (
+    Json,
+    Object,
+    flag,
+    number,
+    obj,
+    one_line,
+    pick,
+    rows,
+    text,
+    texts,
+    whole,
+)
 from marginalia.formats.keys import key_list, regex_pattern, tavern_pattern
 from marginalia.lore.book import (
     Entry,
@@ -60,7 +72,7 @@ _SOURCES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
-    """What a kind of file takes for granted: are secondary keys looked at, are keys expressions, when nothing is said."""
+    """What a kind of file means when it does not say it: are secondary keys looked at, are keys expressions."""
 
     selective: bool = True
     expressions: bool | None = None
@@ -99,7 +111,12 @@ def read_entry(fields: Object, remarks: Remarks, habits: Habits) -> Entry:
 def entry_name(fields: Object, keys: tuple[str, ...]) -> str:
     """A name for an entry: its title, else its first key, else the beginning of its text, else its number."""
     number_ = text(pick(fields, "uid", "id"))
-    candidates = (text(fields.get("comment")), *keys[:1], text(fields.get("content"))[:60], f"Entry {number_}")
+    candidates = (
+        text(fields.get("comment")),
+        *keys[:1],
+        text(fields.get("content"))[:60],
+        f"Entry {number_}",
+    )
     return next(name for each in candidates if (name := one_line(each)))
 
 
@@ -191,7 +208,11 @@ def _groups(fields: Object, remarks: Remarks) -> tuple[str, ...]:
 
 def _place(fields: Object, remarks: Remarks) -> tuple[Insertion, Where]:
     given = fields.get("position")
-    position = _POSITIONS.get(given.strip().lower(), _odd(given)) if isinstance(given, str) else whole(given, _BEFORE)
+    position = (
+        _POSITIONS.get(given.strip().lower(), _odd(given))
+        if isinstance(given, str)
+        else whole(given, _BEFORE)
+    )
     role = _role(fields.get("role"))
     if position in {_BEFORE, _AFTER}:
         return Insertion.LORE_BLOCK, Where()
@@ -217,7 +238,9 @@ def _odd(given: str) -> int:
 
 def _at_depth(fields: Object, role: Role, remarks: Remarks) -> tuple[Insertion, Where]:
     if pick(fields, "depth") is None:
-        remarks.approximated("stood at a depth that the file does not say, and goes before the user prompt here")
+        remarks.approximated(
+            "stood at a depth that the file does not say, and goes before the user prompt here"
+        )
         return Insertion.BEFORE_USER_PROMPT, Where(role=role)
     depth = max(0, whole(fields.get("depth"), 4))
     remarks.kept(f"at depth {depth} as {role}")
@@ -235,15 +258,15 @@ def _scope(fields: Object, depth: Json) -> Scope:
     return Scope(
         parts=max(0, whole(depth, 0)),
         calls_others=not flag(fields.get("preventRecursion")),
-        only_recursive=flag(fields.get("delayUntilRecursion")) or whole(fields.get("delayUntilRecursion"), 0) > 0,
+        only_recursive=flag(fields.get("delayUntilRecursion"))
+        or whole(fields.get("delayUntilRecursion"), 0) > 0,
     )
 
 
 def _characters(fields: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     chosen = obj(fields.get("characterFilter"))
     named = dict.fromkeys(
-        each.strip()
-        for each in texts([*rows(chosen.get("names")), *rows(chosen.get("tags"))])
+        each.strip() for each in texts([*rows(chosen.get("names")), *rows(chosen.get("tags"))])
     )
     return ((), tuple(named)) if flag(chosen.get("isExclude")) else (tuple(named), ())
 

@@ -51,7 +51,17 @@ _IN_EXTENSIONS: Mapping[str, tuple[str, ...]] = {
     "selectiveLogic": ("selectiveLogic", "selective_logic"),
     **{
         name: (name,)
-        for name in ("position", "depth", "role", "group", "sticky", "cooldown", "delay", "vectorized", "triggers")
+        for name in (
+            "position",
+            "depth",
+            "role",
+            "group",
+            "sticky",
+            "cooldown",
+            "delay",
+            "vectorized",
+            "triggers",
+        )
     },
 }
 
@@ -63,13 +73,7 @@ def of_card(raw: Object) -> bool:
 
 def fields_of(raw: Object) -> Object:
     """The entry with SillyTavern's own names; what it does not have is left out."""
-    found = dict(raw)
-    for name, names in _ROOT.items():
-        value = next((raw[each] for each in names if each in raw), None)
-        if value is None:
-            found.pop(name, None)
-        else:
-            found[name] = value
+    found = _at_root(raw)
     if of_card(raw):
         inside = obj(raw.get("extensions"))
         for name, names in _IN_EXTENSIONS.items():
@@ -78,12 +82,26 @@ def fields_of(raw: Object) -> Object:
                 found[name] = here
         if not text(found.get("comment")).strip() and raw.get("name"):
             found["comment"] = raw["name"]
-    if "triggers" in raw and not any(each in raw for each in _ROOT["key"] if each != "triggers"):
-        found.pop("triggers")
     if "disable" not in found and "enabled" in raw:
         found["disable"] = not flag(raw["enabled"], default=True)
     if is_object(found.get("position")):
         found |= _placed(obj(found["position"]))
+    return found
+
+
+def _at_root(raw: Object) -> Object:
+    found = dict(raw)
+    for name, names in _ROOT.items():
+        if raw.get(name) is not None:
+            continue
+        value = next((raw[each] for each in names if each in raw), None)
+        if value is None:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    if "triggers" in raw and not any(each in raw for each in _ROOT["key"] if each != "triggers"):
+        # They were the keys; SillyTavern's own triggers are kinds of generation.
+        found.pop("triggers")
     return found
 
 

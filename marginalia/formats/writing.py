@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Self
 
 from marginalia.errors import InvalidInput
 from marginalia.formats.base import Fidelity, Note, Place
@@ -24,7 +25,7 @@ class Exported(bytes):
     file_name: str
     losses: tuple[Note, ...]
 
-    def __new__(cls, data: bytes, *, format: str, file_name: str, losses: Sequence[Note]) -> Exported:  # noqa: A002 - the public word for it
+    def __new__(cls, data: bytes, *, format: str, file_name: str, losses: Sequence[Note]) -> Self:  # noqa: A002 - the public word for it
         """The bytes with what there is to say about them."""
         written = super().__new__(cls, data)
         written.format, written.file_name, written.losses = format, file_name, tuple(losses)
@@ -61,7 +62,9 @@ def _foreign(books: Sequence[FilledLorebook], codec: Codec, losses: list[Note]) 
         path = codec.path(document)
         keyed = is_object(container(document, path))
     else:
-        raise InvalidInput(f"A {codec.title} can only be written for lore that came from one. Choose another format.")
+        raise InvalidInput(
+            f"A {codec.title} can only be written for lore that came from one. Choose another format."
+        )
     if codec.head is not None and memo:
         document = overlay(document, obj(memo.get("head")), codec.head(root))
     elif "of" in root.raw or any(each.lorebook.subbooks for each in books):
@@ -135,22 +138,31 @@ def _same(before: Entry, entry: Entry) -> bool:
     return same == entry
 
 
-def _say(losses: list[Note], lorebook: str, entry: str, remarks: tuple[str, ...], *, only: bool = True) -> None:
+def _say(
+    losses: list[Note], lorebook: str, entry: str, remarks: tuple[str, ...], *, only: bool = True
+) -> None:
     if remarks and only:
         losses.append(Note(lorebook=lorebook, entry=entry, fidelity=Fidelity.APPROXIMATED, remarks=remarks))
 
 
 def _own(books: Sequence[FilledLorebook], losses: list[Note], *, single: bool) -> Json:
-    memo = books[0].lorebook.raw if books[0].lorebook.raw.get("format") == MARGINALIA.id else {}
+    root = books[0].lorebook
+    memo: Object = dict(root.raw) if root.raw.get("format") == MARGINALIA.id else {}
     uids = {each.lorebook.id: each.lorebook.uid for each in books}
     if single or (memo and "top" not in memo and len(books) == 1 and not books[0].lorebook.subbooks):
         book = _own_book(books[0], uids, losses)
         if not memo:
-            book = {"format": FORMAT, "version": 1, **{name: each for name, each in book.items() if name != "uuid"}}
+            book = {
+                "format": FORMAT,
+                "version": 1,
+                **{name: each for name, each in book.items() if name != "uuid"},
+            }
         book.pop("subbooks", None)
         return book
     order = [text(each) for each in rows(memo.get("order"))]
-    first = sorted(books, key=lambda each: order.index(each.lorebook.uid) if each.lorebook.uid in order else len(order))
+    first = sorted(
+        books, key=lambda each: order.index(each.lorebook.uid) if each.lorebook.uid in order else len(order)
+    )
     top = dict(obj(memo.get("top"))) or {"format": FORMAT, "version": VERSION}
     top["root"] = books[0].lorebook.uid
     return top | {"lorebooks": [_own_book(each, uids, losses) for each in first]}

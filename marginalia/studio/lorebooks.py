@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from marginalia.errors import FormatError, MarginaliaError
-from marginalia.formats import BookFields, Exported, Fidelity, LoreFile, Note, notes_from_json, read_lore, write_lore
+from marginalia.formats import (
+    BookFields,
+    Exported,
+    Fidelity,
+    LoreFile,
+    Note,
+    notes_from_json,
+    read_lore,
+    write_lore,
+)
+from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.intake import MOST_BYTES
 from marginalia.lore.book import FilledLorebook, Lorebook
 from marginalia.store import Store
@@ -38,7 +48,7 @@ class ImportReport:
     lorebooks: tuple[Lorebook, ...] = ()
     names: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
-    book_fields: BookFields = BookFields()
+    book_fields: BookFields = NO_FIELDS
     story_too: bool = False
     problem: str = ""
 
@@ -84,7 +94,9 @@ class LoreShelf(Lorebooks):
         stored = plant(self._desk, [Seedling(each.lorebook, each.entries, each.below) for each in bound])
         return replace(_report(file), lorebooks=stored, names=tuple(each.name for each in stored))
 
-    def import_files(self, sources: Iterable[Source], *, progress: Progress | None = None) -> tuple[ImportReport, ...]:
+    def import_files(
+        self, sources: Iterable[Source], *, progress: Progress | None = None
+    ) -> tuple[ImportReport, ...]:
         """Take in many files, each by itself: one that is refused keeps no other out, and says so in its report.
 
         ``progress(done, of, file)`` is called before each file.
@@ -92,7 +104,7 @@ class LoreShelf(Lorebooks):
         given = list(sources)
         reports: list[ImportReport] = []
         for done, source in enumerate(given):
-            file = _name(source)
+            file = source_name(source)
             if progress is not None:
                 progress(done, len(given), file)
             try:
@@ -166,12 +178,13 @@ def _report(file: LoreFile) -> ImportReport:
     )
 
 
-def _name(source: Source) -> str:
+def source_name(source: Source) -> str:
+    """The name of the file, if the source is one."""
     return Path(source).name if isinstance(source, str | Path) else ""
 
 
 def _read(source: Source, format_: str | None) -> LoreFile:
-    return read_lore(contents(source), _name(source), format=format_)
+    return read_lore(contents(source), source_name(source), format=format_)
 
 
 def contents(source: Source) -> bytes:
@@ -185,4 +198,6 @@ def contents(source: Source) -> bytes:
         return path.read_bytes()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else None
-        raise FormatError(f"{path.name!r} cannot be read: {why or 'it has no name that a file can have'}.") from None
+        raise FormatError(
+            f"{path.name!r} cannot be read: {why or 'it has no name that a file can have'}."
+        ) from None

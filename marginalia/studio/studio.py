@@ -34,6 +34,7 @@ from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.lorebooks import LoreShelf
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
+from marginalia.studio.stories import StoryImports
 from marginalia.studio.summaries import Summaries
 from marginalia.values import Book, BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
 
@@ -87,6 +88,7 @@ class Studio:
         )
         self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
         self.lorebooks = LoreShelf(self._store)
+        self.import_story = StoryImports(self._store).import_file
         self.providers, self.protocols = self._store.providers, self._store.protocols
         self.story, self.settings = self._store.story, self._store.settings
         self.keys = KeyStore(folder)
