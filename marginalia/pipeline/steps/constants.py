@@ -17,9 +17,9 @@ from marginalia.pipeline.events import (
 )
 from marginalia.pipeline.ports import Library
 from marginalia.pipeline.run import Run
+from marginalia.pipeline.steps.context import rendered
 from marginalia.prompt.context import Facts, GenerationType, TemplateContext, Variables
 from marginalia.prompt.stages import Templates
-from marginalia.prompt.templates import render
 from marginalia.story.parts import Part
 from marginalia.story.tree import StoryTree
 from marginalia.values import Book, NewPart, PartId, Provider, Regenerate, Request, Turn, replaced_part
@@ -33,7 +33,7 @@ async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> After
     templates = effective_templates(known.book, known.provider, run)
     static = await run.emit(onward(known, AfterStaticTemplateData, templates=templates))
     run.context = await anyio.to_thread.run_sync(template_context, run, static)
-    rendered = render(
+    user_prompt = await rendered(
         static.templates.user_prompt,
         context=run.context,
         data=turn_data(static.turn),
@@ -41,7 +41,7 @@ async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> After
         syntax=static.templates.syntax,
     )
     return onward(
-        static, AfterPrepareConstantData, user_prompt=rendered.text, variables=run.context.variables
+        static, AfterPrepareConstantData, user_prompt=user_prompt.text, variables=run.context.variables
     )
 
 

@@ -16,12 +16,11 @@ from marginalia.pipeline.events import (
 )
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.steps.constants import trimmed_branch
-from marginalia.pipeline.steps.context import adopt, shared_context
+from marginalia.pipeline.steps.context import adopt, rendered, shared_context
 from marginalia.prompt.budget import Budget, ContextTooSmall, Costs, choose_parts
 from marginalia.prompt.context import Rendered, TemplateContext
 from marginalia.prompt.payload import joined
 from marginalia.prompt.stages import MESSAGE_TOKENS, Passage
-from marginalia.prompt.templates import render
 from marginalia.story.summaries import Chain
 
 
@@ -34,22 +33,22 @@ async def prepare_content(run: Run, known: BeforePrepareContent) -> AfterPrepare
     adopt(run, offered)
     context = shared_context(run, offered)
     estimated = context.fork()
-    estimate = _render_master(estimated, offered)
+    estimate = await _render_master(estimated, offered)
     chosen = await run.emit(await _choose(run, offered, chain, estimate))
     adopt(run, chosen)
     chronicle = tuple(chosen.chronicle)
     if _same_inputs(offered, chosen) and context.variables == offered.variables:
         context.local, context.shared = estimated.local, estimated.shared
         run.random.setstate(estimated.random.getstate())
-        rendered = estimate
+        final = estimate
     else:
-        rendered = _render_master(context, chosen)
+        final = await _render_master(context, chosen)
     return onward(
         chosen,
         AfterPrepareContent,
         chronicle=chronicle,
-        system_prompt=rendered.text,
-        system_spans=rendered.spans,
+        system_prompt=final.text,
+        system_spans=final.spans,
         variables=context.variables,
     )
 
@@ -80,7 +79,7 @@ def _summaries(chain: Chain) -> tuple[Passage, ...]:
     return tuple(Passage(text=block.summary.text, part=block.summary.part_id) for block in blocks)
 
 
-def _render_master(
+async def _render_master(
     context: TemplateContext, known: BeforeSummaries | AfterManuscriptConcatenation
 ) -> Rendered:
     templates = known.templates
@@ -92,7 +91,7 @@ def _render_master(
         "style": templates.style,
         **known.lore.slots,
     }
-    return render(
+    return await rendered(
         templates.master_template,
         context=context,
         data=data,

@@ -1,10 +1,20 @@
-"""The template context that the steps of a run share, and how listeners' variables get into it."""
+"""The template context that the steps of a run share, how listeners' variables get into it, and rendering with it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
+import anyio.to_thread
+
 from marginalia.pipeline.events import AfterPrepareConstantData, StoryChosen
 from marginalia.pipeline.run import Run
-from marginalia.prompt.context import Facts, TemplateContext
+from marginalia.prompt.context import Facts, Rendered, TemplateContext
+from marginalia.prompt.templates import render
+from marginalia.values import NOTHING, Syntax
+
+_LONG = 8_000
+"""Characters of a template from which on rendering may take longer than the event loop should wait."""
 
 
 def shared_context(run: Run, known: AfterPrepareConstantData | StoryChosen) -> TemplateContext:
@@ -20,3 +30,18 @@ def adopt(run: Run, known: AfterPrepareConstantData | StoryChosen) -> None:
     context = shared_context(run, known)
     context.local = dict(known.variables.local)
     context.shared = dict(known.variables.shared)
+
+
+async def rendered(
+    source: str,
+    *,
+    context: TemplateContext,
+    place: str,
+    syntax: Syntax,
+    data: Mapping[str, str | None] = NOTHING,
+) -> Rendered:
+    """Render a template; a long one, or one in Jinja, in a thread, so that nobody's window stands still meanwhile."""
+    if syntax == "macros" and len(source) <= _LONG:
+        return render(source, context=context, data=data, place=place, syntax=syntax)
+    job = partial(render, source, context=context, data=data, place=place, syntax=syntax)
+    return await anyio.to_thread.run_sync(job)

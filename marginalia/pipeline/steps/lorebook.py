@@ -25,10 +25,9 @@ from marginalia.pipeline.events import (
 )
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.steps.constants import LazyStory, trimmed_branch
-from marginalia.pipeline.steps.context import adopt, shared_context
+from marginalia.pipeline.steps.context import adopt, rendered, shared_context
 from marginalia.prompt.payload import SEPARATOR
 from marginalia.prompt.stages import Insert, Lore, Placed
-from marginalia.prompt.templates import render
 from marginalia.values import Book, Limits
 
 TIMING = "lore.timing"
@@ -185,7 +184,8 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
             continue
         try:
             place = f"lore/{entry.uid or entry.name}"
-            texts.append(render(entry.payload, context=context, place=place, syntax=entry.syntax).text)
+            payload = await rendered(entry.payload, context=context, place=place, syntax=entry.syntax)
+            texts.append(payload.text)
         except TemplateError as error:
             texts.append(entry.payload)
             await run.warn(
