@@ -32,6 +32,7 @@ from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.lorebooks import LoreShelf
+from marginalia.studio.manuscripts import Manuscripts
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
@@ -90,7 +91,7 @@ class Studio:
         self.lorebooks = LoreShelf(self._store)
         self.import_story = StoryImports(self._store).import_file
         self.providers, self.protocols = self._store.providers, self._store.protocols
-        self.story, self.settings = self._store.story, self._store.settings
+        self.story, self.settings = Manuscripts(self._store), self._store.settings
         self.keys = KeyStore(folder)
         self.models = Models(folder, keys=self.keys)
         self.pipeline = Pipeline()

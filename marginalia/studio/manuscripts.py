@@ -1,0 +1,57 @@
+"""The story of a studio: the store's, and how it leaves as a book to read."""
+
+from __future__ import annotations
+
+from marginalia.export import Manuscript, chosen, export
+from marginalia.store import Store
+from marginalia.store.backup import desk_of
+from marginalia.store.story import Story
+from marginalia.story.parts import Part
+from marginalia.values import Book, BookId, PartId
+
+
+class Manuscripts(Story):
+    """``studio.story``: everything that ``store.Story`` does, and the active branch as a file."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(desk_of(store))
+
+    def export(
+        self,
+        book: Book | BookId,
+        format: str = "epub",  # noqa: A002 - what callers call it
+        *,
+        leaf: Part | PartId | None = None,
+        first: int | None = None,
+        last: int | None = None,
+        title: str | None = None,
+        author: str | None = None,
+        language: str = "en",
+        title_page: bool = True,
+        contents: bool | None = None,
+        breaks: bool = False,
+    ) -> bytes:
+        """The active branch (or the one down to *leaf*) as Markdown, text, HTML, EPUB, DOCX or PDF.
+
+        *first* and *last* count the parts that have text, from 1. The title is the book's name unless given;
+        *contents* adds a table of contents where the story has headings (left out: with a title page), *breaks* a scene break between parts. Nothing
+        but the story is in it. Takes up to some seconds for a long book; see :data:`marginalia.export.FORMATS`.
+
+        Raises:
+            InvalidInput: there is no such format, range or language, or no font for a PDF of this story.
+            NotFound: there is no such book.
+        """
+        record = self._read(book, lambda _session, record, _pages: record)
+        texts = chosen((part.text for part in self.branch(record, leaf)), first, last)
+        manuscript = Manuscript(
+            title=record.name if title is None else title,
+            author=author or "",
+            texts=texts,
+            made=self._desk.clock(),
+            identifier=record.uid,
+            language=language,
+            title_page=title_page,
+            contents=title_page if contents is None else contents,
+            breaks=breaks,
+        )
+        return export(manuscript, format)
