@@ -30,10 +30,8 @@ RUNS = 9
 def main() -> None:
     random = Random(20)
     words = ["".join(random.choices(LETTERS, k=random.randint(4, 9))) for _ in range(40_000)]
-    print(
     heads = "build ms", "scan ms", "naive ms", "verdicts/s", "in"
     print(f"{'entries':>8} {'characters':>10} {'kind':>8}" + "".join(f"{head:>12}" for head in heads))
-    )
     for kind, make in (("keys", _with_keys), ("filters", _with_filter)):
         for size in (100, 1_000, 10_000):
             entries = tuple(make(number, words, random) for number in range(size))

@@ -133,15 +133,15 @@ class Activation:
     def _texts(self) -> Iterable[Text]:
         scan, widest = self.scan, self.matcher.widest
         yield Text(kind="request", name="request", reading=self.matcher.read(scan.request))
-        parts = widest.parts or scan.settings.scan_parts
+        parts = max(widest.parts, scan.settings.scan_parts)
         characters = max(widest.characters, scan.horizon)
-        behind = 0
-        for index, text in enumerate(scan.story):
-            if index >= parts and behind >= characters:
-                break
+        index = behind = 0
+        while index < len(scan.story) and (index < parts or behind < characters):
+            text = scan.story[index]
             name = f"part {scan.parts - index}" if scan.parts > index else "an earlier part"
             yield Text(kind="story", name=name, reading=self.matcher.read(text), index=index, behind=behind)
             behind += len(text)
+            index += 1
         for index, text in enumerate(scan.memory):
             yield Text(
                 kind="memory", name=f"memory {index + 1}", reading=self.matcher.read(text), index=index

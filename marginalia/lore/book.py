@@ -122,7 +122,7 @@ class EntryBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of a lorebook. ``payload`` is a template; ``raw`` the object it was imported from, never interpreted."""
+    """One entry of a lorebook. ``payload`` is a template; ``raw`` the object of an import, never interpreted."""
 
     id: EntryId = EntryId(0)
     uid: str = ""

@@ -31,6 +31,14 @@ class _Purse:
     left: int
     asked: int = 0
     reserved: int = 0
+    most: int = 0
+    taker: str = ""
+
+    def pay(self, tokens: int, name: str) -> None:
+        """Give *tokens* to the entry called *name*."""
+        self.left = max(0, self.left - tokens)
+        if tokens > self.most:
+            self.most, self.taker = tokens, name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,7 +104,7 @@ def _settle(claim: _Claim) -> None:
     for purse in claim.purses:
         purse.asked += claim.tokens
         if not cuts:
-            purse.left = max(0, purse.left - claim.tokens)
+            purse.pay(claim.tokens, claim.case.name)
     _cut(claim.case, *cuts)
 
 
@@ -108,6 +116,7 @@ def _shortages(claim: _Claim) -> list[Cut]:
             left=purse.left,
             limit=purse.limit,
             enough=purse.asked + claim.tokens + purse.reserved,
+            taker=purse.taker,
         )
         for purse in claim.purses
         if claim.tokens > purse.left

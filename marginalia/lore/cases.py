@@ -39,7 +39,7 @@ class Loss:
 class Cut:
     """Why an entry got no room: it needs ``tokens``, ``left`` were left of ``limit``; ``enough`` would have been.
 
-    ``whose`` names the budget: all lore's, a lorebook's, or the entry's own.
+    ``whose`` names the budget: all lore's, a lorebook's, or the entry's own; ``taker`` is who got most of it.
     """
 
     whose: str
@@ -47,6 +47,7 @@ class Cut:
     left: int
     limit: int
     enough: int
+    taker: str = ""
 
 
 class Case:

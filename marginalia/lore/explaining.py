@@ -271,5 +271,6 @@ def _too_many(cut: Cut) -> str:
     short = f"{over:,} {'token' if over == 1 else 'tokens'} too many"
     if cut.whose == "this entry":
         return f"{short}: it has {cut.tokens:,}, and its own maximum is {cut.limit:,}"
-    left = f"{cut.left:,} of {cut.limit:,} tokens for {cut.whose} are left"
+    most = f" (most went to *{cut.taker}*)" if cut.taker else ""
+    left = f"{cut.left:,} of {cut.limit:,} tokens for {cut.whose} are left{most}"
     return f"{short}: it has {cut.tokens:,}, {left}; with {cut.enough:,} in all it would fit"

@@ -194,8 +194,7 @@ class Matcher:
         books = [row.candidate.lorebook.settings for row in self.rows]
         called = (each.recursive or each.only_recursive for each in scopes)
         return Scope(
-            parts=max((each.parts for each in scopes), default=0)
-            or max((each.scan_parts for each in books), default=0),
+            parts=max((*(each.parts for each in scopes), *(each.scan_parts for each in books)), default=0),
             characters=max((each.characters for each in scopes), default=0),
             memory=any(each.memory for each in scopes),
             recursive=any(called) or any(each.recursive for each in books),

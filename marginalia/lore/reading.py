@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -55,6 +54,9 @@ class Index:
         expressions = [item for item in needles.items() if item[1].expression]
         self._together = [item for item in expressions if item[1].expression and item[1].expression.relaxed]
         together = {number for number, _ in self._together}
+        compiled = [needle.expression for _, needle in self._together if needle.expression]
+        self._strict = LinearSet(each.strict or "" for each in compiled)
+        self._relaxed = LinearSet(each.relaxed or "" for each in compiled)
         self._alone = {
             number for number, needle in expressions if number not in together and not needle.problem
         }
@@ -117,14 +119,6 @@ class Index:
             else:
                 reading.maybe.add(number)
         reading.maybe.update(self._together[at][0] for at in unsure)
-
-    @cached_property
-    def _strict(self) -> LinearSet:
-        return LinearSet(needle.expression.strict or "" for _, needle in self._together if needle.expression)
-
-    @cached_property
-    def _relaxed(self) -> LinearSet:
-        return LinearSet(needle.expression.relaxed or "" for _, needle in self._together if needle.expression)
 
 
 def _note(reading: Reading, number: int, place: Place) -> None:

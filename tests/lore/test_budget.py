@@ -41,7 +41,8 @@ def test_constants_come_first_whatever_their_order() -> None:
     found = verdicts(tower, constant, budget=100, count=words, request="tower")
     assert active(found) == ["B"]
     assert found[0].reason == (
-        "40 tokens too many: it has 120, 80 of 100 tokens for all lore are left; with 140 in all it would fit."
+        "40 tokens too many: it has 120, 80 of 100 tokens for all lore are left (most went to *B*); "
+        "with 140 in all it would fit."
     )
     assert found[0].nearly
     assert active(verdicts(tower, constant, budget=140, count=words, request="tower")) == ["A", "B"]
