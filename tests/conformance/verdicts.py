@@ -14,7 +14,7 @@ from tests.conformance import observing
 from tests.conformance.given import world_of
 from tests.conformance.matchers import mismatches
 from tests.conformance.observing import Observation
-from tests.conformance.operations import OPERATIONS
+from tests.conformance.operations import OPERATIONS, Operation
 from tests.conformance.seen import MISSING
 from tests.conformance.world import NotBuiltYetError, World
 
@@ -118,17 +118,16 @@ async def _problems(world: World) -> list[str]:
     for at, op in enumerate(case.when):
         began = world.clock()
         world.made["expected"] = _expected_of(case, at)
-        wanted = set(_expected_of(case, at)) | named
-        observers = await OPERATIONS[op["do"]](world, op)
+        observers = await _operation(op)(world, op)
         seen = Observation(began=began, ended=world.clock(), observers=observers)
         if not op.get("background"):
-            seen.look({name for name in wanted if name in observers or name in _expected_of(case, at)})
+            seen.look(_keys(_expected_of(case, at)) | (named & observers.keys()))
         ops.append((op, seen))
     await _end_background(world, ops)
     final = Observation(
         began=ops[0][1].began, ended=world.clock(), observers=observing.state_observers(world)
     )
-    final.look(set(_final(case)))
+    final.look(_keys(case.then.get("final", {})))
     return [*world.problems, *_compare(Played(world=world, ops=ops, final=final))]
 
 
@@ -137,7 +136,7 @@ async def _end_background(world: World, ops: list[tuple[Json, Observation]]) -> 
         await finish()
     for at, (op, seen) in enumerate(ops):
         if op.get("background"):
-            seen.look(set(_expected_of(world.case, at)))
+            seen.look(_keys(_expected_of(world.case, at)))
             seen.ended = world.clock()
 
 
@@ -152,35 +151,35 @@ def _same_as_names(value: Value) -> set[str]:
 
 
 def _expected_of(case: Case, at: int) -> Json:
-    """What is expected of one operation."""
-    op = case.when[at]
-    found: Json = {}
-    if "as" in op:
-        found = case.then.get(op["as"], {})
+    """What is expected of one operation: what stands under its label, or for a single one directly."""
+    label = case.when[at].get("as")
+    found: Json = case.then.get(label, {}) if label is not None else {}
     if len(case.when) == 1 and not found:
-        found = {name: each for name, each in case.then.items() if name != "final"}
-    return {name: each for name, each in found.items() if not name.startswith("$")}
-
-
-def _final(case: Case) -> Json:
-    found: Json = case.then.get("final", {})
+        return {name: each for name, each in case.then.items() if name != "final"}
     return found
+
+
+def _keys(expected: Json) -> set[str]:
+    return {name for name in expected if not name.startswith("$")}
+
+
+def _operation(op: Json) -> Operation:
+    if op["do"] not in OPERATIONS:
+        message = f"the adapter knows no operation {op['do']!r}"
+        raise LookupError(message)
+    return OPERATIONS[op["do"]]
 
 
 def _compare(played: Played) -> Iterator[str]:
     case = played.world.case
     labels = {op["as"] for op, _ in played.ops if "as" in op}
-    for op, seen in played.ops:
-        expected = case.then.get(op["as"], {}) if "as" in op else {}
-        if not expected and len(played.ops) == 1:
-            expected = {name: each for name, each in case.then.items() if name != "final"}
-        path = f"{op['as']}" if "as" in op else ""
-        yield from (
-            mismatches(expected, seen.values, Around(played=played, here=seen), path) if expected else ()
-        )
+    for at, (op, seen) in enumerate(played.ops):
+        if expected := _expected_of(case, at):
+            around = Around(played=played, here=seen)
+            yield from mismatches(expected, seen.values, around, op.get("as", ""))
     final = Around(played=played, here=played.final)
     if "final" in case.then:
-        yield from mismatches(_final(case), played.final.values, final, "final")
+        yield from mismatches(case.then["final"], played.final.values, final, "final")
     if len(played.ops) > 1:
         for name in case.then.keys() - labels - {"final"}:
             yield from mismatches(case.then[name], _across(played, name), final, name)

@@ -171,8 +171,8 @@ async def _called(world: World, lorebook: mg.Lorebook, expected: Json) -> dict[s
     )
     prompt = await studio.preview(book, mg.Turn(instructions=expected["prompt"]))
     wanted = expected.get("entry")
-    names = [each.entry.name for each in prompt.active_lore if wanted in (None, each.entry.name)]
-    return dict(expected) | {"active": bool(names)}
+    verdicts = [each for each in prompt.lore if wanted in (None, each.entry.name)]
+    return dict(expected) | {"active": any(each.active for each in verdicts) if verdicts else "no such entry"}
 
 
 async def export_lorebook(world: World, op: Json) -> Observers:
