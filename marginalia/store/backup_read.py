@@ -21,7 +21,7 @@ from marginalia.store.backup_records import (
     without_keys,
 )
 from marginalia.store.codec import fields_of, from_json, utc
-from marginalia.store.rows import pages_of
+from marginalia.store.rows import APART, pages_of
 from marginalia.store.tables import BOOKS, LOREBOOKS, PROTOCOLS, PROVIDERS, Table
 from marginalia.story.parts import count_words
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LINKS = frozenset({"provider_id", "protocol_id", "lorebook_id"})
 _PARTS = (
-    "SELECT id, uid, parent_id, text_id, summary_id, created_at, deleted_at FROM part WHERE book_id = ? "
+    "SELECT id, uid, parent_id, text_id, summary_id, created_at, deleted_at, label, bookmarked FROM part WHERE book_id = ? "
     "ORDER BY id"
 )
 _VERSIONS = (
@@ -144,7 +144,7 @@ def _entries(session: Session, lorebooks: Sequence[Lorebook]) -> tuple[EntryRow,
 
 
 def _part_row(row: Row) -> PartRow:
-    number, uid, parent, version, summary, created, deleted = row
+    number, uid, parent, version, summary, created, deleted, label, bookmarked = row
     return PartRow(
         id=number,
         uid=uid,
@@ -153,6 +153,8 @@ def _part_row(row: Row) -> PartRow:
         summary=summary,
         created=utc(created),
         deleted=None if deleted is None else utc(deleted),
+        label=label,
+        bookmarked=bookmarked,
     )
 
 
@@ -230,7 +232,6 @@ def _stopped_version(draft: Draft, number: int, tokenizer: Tokenizer) -> Version
         words=count_words(draft.part.text),
         reasoning_tokens=tokenizer.count(draft.part.reasoning),
     )
-    apart = {"id", "book_id", "parent_id", "summary_id", "created", "text", "reasoning", "background_lore"}
     return VersionRow(
         id=number,
         part=part.id,
@@ -238,7 +239,7 @@ def _stopped_version(draft: Draft, number: int, tokenizer: Tokenizer) -> Version
         text=part.text,
         reasoning=part.reasoning,
         receipt=draft.receipt_id,
-        detail=fields_of(part, without=frozenset(apart)),
+        detail=fields_of(part, without=APART),
         created=part.created,
     )
 

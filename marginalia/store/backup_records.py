@@ -77,6 +77,8 @@ class PartRow:
     created: Moment
     summary: int | None = None
     deleted: Moment | None = None
+    label: str = ""
+    bookmarked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

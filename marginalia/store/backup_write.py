@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from marginalia.values import BookId
 
 _BATCH = 2000  # rows of one statement
-_STORY_TABLES = ("part_text", "part", "receipt", "summary", "draft")
+_STORY_TABLES = ("part_text", "part", "receipt", "summary", "draft", "step")
 _COLUMNS = {
     "part": (
         "id BIGINT, uid VARCHAR, book_id BIGINT, parent_id BIGINT, text_id BIGINT, summary_id BIGINT, "
         "tokens INTEGER, words INTEGER, blank BOOLEAN, partial BOOLEAN, created_at TIMESTAMP, deleted_at "
-        "TIMESTAMP"
+        "TIMESTAMP, label VARCHAR, bookmarked BOOLEAN"
     ),
     "part_text": (
         "id BIGINT, part_id BIGINT, book_id BIGINT, origin VARCHAR, text VARCHAR, reasoning VARCHAR, "
@@ -147,6 +147,8 @@ def _part_row(part: PartRow, version: VersionRow, book: BookId, numbers: Numbers
         version.detail.get("partial", False),
         bare(part.created),
         None if part.deleted is None else bare(part.deleted),
+        part.label,
+        part.bookmarked,
     )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from marginalia.errors import Busy
-from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key
+from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key, placed
 from marginalia.store.receipts import store_receipt
 from marginalia.store.rows import (
     add_draft,
@@ -63,6 +63,8 @@ def cleared_part(original: Part, opening: Opening) -> Part:
         parent_id=original.parent_id,
         attributes={**original.attributes, **opening.attributes},
         images=original.images,
+        label=original.label,
+        bookmarked=original.bookmarked,
     )
 
 
@@ -121,9 +123,7 @@ def finish(
     number = draft.receipt_id if draft else None
     if receipt is not None:
         number = store_receipt(transaction, part.book_id, part.id, receipt)
-    part = dataclasses.replace(
-        cleaned(part), parent_id=place.parent_id, summary_id=place.summary_id, created=place.created
-    )
+    part = placed(cleaned(part), place)
     node = add_version(transaction, part, origin, number, now)
     transaction.rows("DELETE FROM draft WHERE part_id = ?", part.id)
     pages = pages.with_nodes(node).without_draft(part.id)
@@ -194,7 +194,7 @@ def _put_back(transaction: Transaction, pages: Pages, draft: Draft, now: datetim
     place, before = pages.tree[draft.part.id], draft.before
     summary = before.summary_id if before.summary_id in pages.summaries else place.summary_id
     part = version_of(transaction, before.text_id).part if before.text_id else draft.part
-    part = dataclasses.replace(part, parent_id=place.parent_id, summary_id=summary, created=place.created)
+    part = dataclasses.replace(placed(part, place), summary_id=summary)
     if before.text_id:
         node = node_of(part, before.text_id)
         write_node(transaction, node)

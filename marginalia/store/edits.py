@@ -55,7 +55,9 @@ def copy_part(transaction: Transaction, pages: Pages, number: PartId, *, uid: st
         part_in(transaction, pages, number),
         version_of(transaction, pages.tree[number].text_id),
     )
-    fresh = dataclasses.replace(original, id=PartId(0), uid=uid, created=now, summary_id=None)
+    fresh = dataclasses.replace(
+        original, id=PartId(0), uid=uid, created=now, summary_id=None, label="", bookmarked=False
+    )
     part = add_part(transaction, fresh)
     pages = pages.with_nodes(add_version(transaction, part, "copied", version.receipt_id, now))
     summary = pages.summaries.get(original.summary_id) if original.summary_id is not None else None

@@ -99,11 +99,18 @@ def node_of(part: Part, text_id: int) -> Node:
         summary_id=part.summary_id,
         text_id=text_id,
         created=part.created,
+        label=part.label,
+        bookmarked=part.bookmarked,
     )
 
 
 def placed(part: Part, node: Node) -> Part:
     """*part* where it stands now."""
     return dataclasses.replace(
-        part, parent_id=node.parent_id, summary_id=node.summary_id, created=node.created
+        part,
+        parent_id=node.parent_id,
+        summary_id=node.summary_id,
+        created=node.created,
+        label=node.label,
+        bookmarked=node.bookmarked,
     )

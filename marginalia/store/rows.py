@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 Origin: TypeAlias = Literal["generated", "recovered", "written", "edited", "restored", "copied", "stored"]
 
-_STRUCTURE = frozenset({"id", "book_id", "parent_id", "summary_id", "created"})
-_APART = _STRUCTURE | {"text", "reasoning", "background_lore"}
-_NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at"
+_STRUCTURE = frozenset({"id", "book_id", "parent_id", "summary_id", "created", "label", "bookmarked"})
+APART = _STRUCTURE | {"text", "reasoning", "background_lore"}
+_NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at, label, bookmarked"
 _PARTS = f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - names of ours
 _SUMMARIES = "SELECT id, part_id, data, created_at FROM summary WHERE book_id = ?"
 _DRAFTS = (
@@ -121,7 +121,7 @@ def add_version(
         part.reasoning,
         lore,
         receipt_id,
-        to_json(fields_of(part, without=_APART)),
+        to_json(fields_of(part, without=APART)),
         bare(now),
     )
     node = node_of(part, row[0][0])
@@ -133,7 +133,7 @@ def write_node(transaction: Transaction, node: Node) -> None:
     """Store a node as it is."""
     transaction.rows(
         "UPDATE part SET parent_id = ?, text_id = ?, summary_id = ?, tokens = ?, words = ?, blank = ?, partial = ?, "
-        "created_at = ? WHERE id = ?",
+        "created_at = ?, label = ?, bookmarked = ? WHERE id = ?",
         node.parent_id,
         node.text_id,
         node.summary_id,
@@ -142,6 +142,8 @@ def write_node(transaction: Transaction, node: Node) -> None:
         node.blank,
         node.partial,
         bare(node.created),
+        node.label,
+        node.bookmarked,
         node.id,
     )
 
@@ -160,7 +162,7 @@ def add_draft(transaction: Transaction, draft: Draft) -> None:
         part.reasoning,
         lore,
         draft.receipt_id,
-        to_json(fields_of(part, without=_APART)),
+        to_json(fields_of(part, without=APART)),
         to_json(fields_of(draft.before, without=frozenset())),
     )
 
@@ -173,7 +175,7 @@ def update_draft(transaction: Transaction, draft: Draft) -> None:
         part.text,
         part.reasoning,
         draft.receipt_id,
-        to_json(fields_of(part, without=_APART)),
+        to_json(fields_of(part, without=APART)),
         part.id,
     )
 
@@ -205,7 +207,7 @@ def _load_pages(session: Session, book: BookId) -> Pages:
 
 
 def _node(row: Row) -> Node:
-    number, parent, tokens, words, blank, partial, summary, text, created = row
+    number, parent, tokens, words, blank, partial, summary, text, created, label, bookmarked = row
     return Node(
         id=number,
         parent_id=parent,
@@ -216,6 +218,8 @@ def _node(row: Row) -> Node:
         summary_id=summary,
         text_id=text,
         created=utc(created),
+        label=label,
+        bookmarked=bookmarked,
     )
 
 

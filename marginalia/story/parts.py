@@ -25,7 +25,7 @@ class Part(HasPartId):
     ``tokens`` and ``words`` are counts of ``text``; ``model`` and ``protocol`` are the names of what wrote it
     (empty for a part written by hand); ``variables`` are the local template variables as they are after this
     part; ``attributes`` belong to extensions. A ``partial`` part was stopped or cut off; an ``edited`` one
-    was changed by hand.
+    was changed by hand. ``label`` and ``bookmarked`` are the writer's own marks on it.
     """
 
     id: PartId
@@ -53,6 +53,8 @@ class Part(HasPartId):
     reasoning_end_time: datetime | None = None
     summary_id: SummaryId | None = None
     created: datetime = EPOCH
+    label: str = ""
+    bookmarked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,15 @@ from datetime import datetime
 from marginalia.errors import NotFound
 from marginalia.values import EPOCH, PartId, SummaryId
 
+_REMEMBERED = 32  # branches; each of a long story is a long tuple
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A part without its text: what walking, budgeting and drawing need."""
+    """A part without its text: what walking, budgeting and drawing need.
+
+    ``text_id`` is the number of its newest version, 0 while it waits for its answer.
+    """
 
     id: PartId
     parent_id: PartId | None
@@ -27,6 +32,8 @@ class Node:
     summary_id: SummaryId | None = None
     text_id: int = 0
     created: datetime = EPOCH
+    label: str = ""
+    bookmarked: bool = False
 
 
 class StoryTree:
@@ -57,22 +64,45 @@ class StoryTree:
 
         What is known of the old tree is taken over, so that adding to a long story costs no more than to a short one.
         """
-        moved = {node.id for node in nodes if node.id in self and self[node.id].parent_id != node.parent_id}
+        old = self._nodes
+        moved = [node for node in nodes if node.id not in old or old[node.id].parent_id != node.parent_id]
         tree = StoryTree()
-        tree._nodes = self._nodes | {node.id: node for node in nodes}
-        tree._branches = {} if moved else dict(self._branches)
-        if self._children is not None and not moved:
+        tree._nodes = old | {node.id: node for node in nodes}
+        tree._branches = {} if any(node.id in old for node in moved) else dict(self._branches)
+        if self._children is not None:
             tree._children = dict(self._children)
             for node in nodes:
-                siblings = tree._children.get(node.parent_id, [])
-                if node.id not in siblings:
-                    tree._children[node.parent_id] = sorted([*siblings, node.id], key=tree._age)
+                if node.id in old:
+                    tree._leave(node.id, old[node.id].parent_id)
+                tree._children[node.parent_id] = sorted(
+                    [*tree.children(node.parent_id), node.id], key=tree._age
+                )
         return tree
 
     def without(self, *parts: PartId) -> StoryTree:
         """A tree that lacks *parts*; the caller re-parents their children first."""
-        gone = set(parts)
-        return StoryTree(node for node in self if node.id not in gone)
+        gone = {part: self._nodes[part] for part in parts if part in self._nodes}
+        tree = StoryTree()
+        tree._nodes = self._nodes.copy()
+        tree._children = None if self._children is None else dict(self._children)
+        ends = all(not self.children(part) for part in gone)
+        tree._branches = dict(self._branches) if ends else {}
+        for part, node in gone.items():
+            del tree._nodes[part]
+            tree._branches.pop(part, None)
+            if tree._children is not None:
+                tree._leave(part, node.parent_id)
+        return tree
+
+    def changed_from(self, older: StoryTree) -> tuple[PartId, ...]:
+        """The parts that were added, removed, moved or changed between two trees of one book."""
+        if older is self:
+            return ()
+        before, now = older._nodes, self._nodes
+        changed = [
+            part for part, node in now.items() if before.get(part) is not node and before.get(part) != node
+        ]
+        return (*changed, *(before.keys() - now.keys()))
 
     def children(self, part: PartId | None) -> tuple[PartId, ...]:
         """The children of a part (of ``None``: the first parts), oldest first, ties by id."""
@@ -88,7 +118,10 @@ class StoryTree:
             return ()
         known = self._branches.get(leaf)
         if known is None:
-            known = self._branches[leaf] = self._walk_up(leaf)
+            known = self._walk_up(leaf)
+            if len(self._branches) >= _REMEMBERED:
+                self._branches = {}
+            self._branches[leaf] = known
         return known
 
     def deepest(self, part: PartId) -> PartId:
@@ -96,6 +129,20 @@ class StoryTree:
         while children := self._child_lists().get(part):
             part = children[-1]
         return part
+
+    def end_near(self, part: PartId, active: PartId | None) -> PartId:
+        """The leaf to show for a part that was found (spec/semantics.md, B1 100).
+
+        The *active* one if the part is on its branch, else the nearest end below the part, the newest of equally near.
+        """
+        if active is not None and active in self and part in self.branch(active):
+            return active
+        level = [self[part].id]
+        while True:
+            ends = [each for each in level if not self._child_lists().get(each)]
+            if ends:
+                return max(ends, key=self._age)
+            level = [child for each in level for child in self.children(each)]
 
     def subtree(self, part: PartId) -> tuple[PartId, ...]:
         """The part and everything below it, breadth-first."""
@@ -112,9 +159,16 @@ class StoryTree:
         path: list[PartId] = []
         part: PartId | None = self[leaf].id
         while part is not None and (node := self._nodes.get(part)) is not None:
+            if known := self._branches.get(part):
+                return (*known, *reversed(path))
             path.append(part)
             part = node.parent_id
         return tuple(reversed(path))
+
+    def _leave(self, part: PartId, parent: PartId | None) -> None:
+        """Take *part* out of the children of *parent*; for a tree that is just being made."""
+        lists = self._child_lists()
+        lists[parent] = [each for each in lists.get(parent, ()) if each != part]
 
     def _child_lists(self) -> dict[PartId | None, list[PartId]]:
         if self._children is None:
