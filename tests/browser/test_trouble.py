@@ -26,12 +26,12 @@ def test_a_book_without_a_model_says_how_to_connect_one(
     expect(page.get_by_role("article", name="Part 1")).to_contain_text("It was night.")
     page.get_by_role("button", name="Connect a model").click()
     expect(page.get_by_role("dialog")).to_contain_text("llama.cpp")
-    page.get_by_label("Name").fill("Mine")
+    page.get_by_label("Name", exact=True).fill("Mine")
     page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
     page.get_by_role("button", name="Test connection").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).not_to_be_empty()
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_label("Model").locator("option:checked")).to_have_text("Mine")
+    expect(page.get_by_role("combobox", name="Model").locator("option:checked")).to_have_text("Mine")
 
 
 def test_a_context_that_is_too_small_shows_by_how_much(

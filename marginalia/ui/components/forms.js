@@ -3,7 +3,7 @@ function fields(described) {
   const inputs = {}, notes = {}
   const make = (field) => {
     const id = `f-${field.name}`, note = h("small", { id: `${id}-doc` }, field.doc)
-    const common = { id, "aria-describedby": `${id}-doc`, name: field.name, autocomplete: "off" }
+    const common = { id, "aria-label": field.label, "aria-describedby": `${id}-doc`, name: field.name, autocomplete: "off" }
     let input
     if (field.kind === "area") input = h("textarea", { ...common, rows: field.rows ?? 3, value: field.value ?? "", spellcheck: true })
     else if (field.kind === "choice") { input = h("select", common, field.options.map(([value, label]) => h("option", { value: String(value ?? ""), selected: value === field.value }, label))) }

@@ -99,9 +99,9 @@ export function render({ model }) {
     const part = known.get(id)
     const status = h("p", { class: "status quiet", role: "status" }), thoughts = h("details", { class: "thoughts", hidden: true }, h("summary", {}, "Reasoning"), h("div"))
     const done = h("div"), tail = h("div")
-    const inner = [thoughts, h("div", { class: "prose" }, done, tail), status]
+    const inner = [thoughts, h("div", { class: "flow" }, done, tail), status]
     if (part) { part.body.replaceChildren(...inner); part.live = true; part.el.classList.add("live"); live = { part, id, done, tail, status, thoughts } }
-    else { const el = h("article", { class: "part live" }, ...inner); book.append(el); live = { id: null, el, done, tail, status, thoughts } }
+    else { const el = h("article", { class: "part live" }, h("div", { class: "prose" }, ...inner)); book.append(el); live = { id: null, el, done, tail, status, thoughts } }
     empty.remove()
   }
   function writing(message) {
