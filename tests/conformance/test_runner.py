@@ -67,9 +67,11 @@ async def test_a_case_that_hangs_fails_after_its_time() -> None:
 
 def test_a_case_that_blocks_its_thread_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.1)
-    blocking = replace(case([], {}), id="X-2", when=Blocked())
+    operations = Blocked()
+    blocking = replace(case([], {}), id="X-2", when=operations)
     good = case([{"do": "token_limits"}], {"context": 4000})
-    verdicts = runner.run([blocking, good], workers=2, limit=1.5)
+    verdicts = runner.run([blocking, good], workers=2, limit=4)
+    operations.released.set()
     assert [each.passed for each in verdicts] == [False, True]
     assert verdicts[0].problems[0].startswith("it hangs")
     for thread in threading.enumerate():
@@ -80,9 +82,13 @@ def test_a_case_that_blocks_its_thread_holds_up_no_other(monkeypatch: pytest.Mon
 class Blocked(list[Any]):
     """Operations that take for ever to look at."""
 
+    def __init__(self) -> None:
+        super().__init__([{"do": "token_limits"}])
+        self.released = threading.Event()
+
     def __iter__(self) -> Iterator[Any]:
-        time.sleep(3)
-        return iter(())
+        self.released.wait(60)
+        return super().__iter__()
 
 
 def test_the_command_names_what_failed_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
