@@ -43,10 +43,10 @@ def _parameters(settings: dict[str, Any]) -> Any:  # noqa: ANN401 - a package wi
     parameters.api_keys = [settings["key"]]
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
-    parameters.n_ctx = settings["context"]
-    # Two runs at once share one context, so that each may use all of it while the other is idle.
+    # Every run has a context of its own: in a shared one, two long prompts at once would both fail.
+    parameters.n_ctx = settings["context"] * settings["parallel"]
     parameters.n_parallel = settings["parallel"]
-    parameters.kv_unified = True
+    parameters.kv_unified = False
     parameters.cpuparams.n_threads = settings["threads"]
     parameters.cpuparams_batch.n_threads = settings["threads"]
     # A small batch lets a stopped prompt go soon, since llama.cpp looks up only between batches.

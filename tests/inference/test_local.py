@@ -17,7 +17,7 @@ from marginalia.errors import ModelErrorKind
 from marginalia.inference import LocalModel, LocalStatus, Models
 from marginalia.pipeline.ports import Call, Chunk, Progress
 from marginalia.values import Message, Provider
-from tests.inference.asking import ask, call
+from tests.inference.asking import Asked, ask, call
 
 ABSENT = LocalModel().why_absent()
 PROVIDER = Provider(kind="bundled", max_context=8192, max_response=64)
@@ -95,7 +95,7 @@ class TestRunning:
         assert first.ending.usage is not None
         assert first.ending.usage.completion_tokens == 24
         second = await ask(story(), models)
-        assert second.progress == []
+        assert not any("starting" in text for text in second.progress)
 
     async def test_leaving_the_stream_frees_the_server_long_before_the_answer_would_end(
         self, models: Models
@@ -140,13 +140,26 @@ class TestRunning:
         assert len(texts) == 2
         assert all(texts)
 
-    async def test_a_prompt_that_is_too_long_is_an_overflow_with_both_numbers(self) -> None:
+    async def test_prompts_at_once_do_not_share_the_context_and_one_that_is_too_long_names_both_numbers(
+        self,
+    ) -> None:
         models = Models(local=LocalModel(context=512))
-        asked = await ask(story(8, (Message(role="user", content="The lamp went out. " * 400),)), models)
+        sizes = (30, 30, 200)
+        answers: dict[int, Asked] = {}
+
+        async def one(number: int, size: int) -> None:
+            prompt = (Message(role="user", content=f"Lamp {number} went out at night. " * size),)
+            answers[number] = await ask(story(8, prompt), models)
+
+        async with anyio.create_task_group() as group:
+            for number, size in enumerate(sizes):
+                group.start_soon(one, number, size)
         await models.aclose()
-        assert asked.error is not None
-        assert asked.error.kind is ModelErrorKind.CONTEXT_OVERFLOW
-        assert "512" in asked.error.text
+        assert [answers[0].error, answers[1].error] == [None, None]
+        error = answers[2].error
+        assert error is not None
+        assert error.kind is ModelErrorKind.CONTEXT_OVERFLOW
+        assert "512" in error.text
 
     async def test_tokens_are_counted_as_the_answer_reports_them(self, models: Models) -> None:
         models.local.stop()
@@ -180,7 +193,7 @@ class TestRunning:
             "import anyio, time\nfrom marginalia.inference import LocalModel\nlocal = LocalModel()\n"
             "anyio.run(local.start)\nprint(local.process_id, flush=True)\ntime.sleep(60)\n"
         )
-        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:  # noqa: S603
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
             assert parent.stdout is not None
             process = int(parent.stdout.readline())
             assert is_alive(process)
