@@ -15,6 +15,8 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 from marginalia.lore.book import FilledLorebook
+from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.receipt import Receipt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.story.parts import Part, Summary
@@ -186,9 +188,13 @@ class Inference(Protocol):
         ...
 
 
+def _builtin() -> MacroTable:
+    return MACROS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Everything outside that a run uses."""
+    """Everything outside that a run uses. ``macros`` gives the table of macros as it is when it is asked."""
 
     library: Library
     archive: Archive
@@ -197,3 +203,4 @@ class Ports:
     clock: Callable[[], datetime]
     verifier: Verifier = field(default_factory=Verifier)
     versions: Mapping[str, str] = NOTHING
+    macros: Callable[[], MacroTable] = _builtin

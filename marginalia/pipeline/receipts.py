@@ -17,7 +17,7 @@ from marginalia.values import NewPart, Regenerate, Request
 
 
 def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
-    """The receipt as far as it is known before the answer."""
+    """The receipt as far as it is known before the answer. Of the lore, what was in and what nearly was is noted."""
     return Receipt(
         run_id=run.id,
         request=_request_name(known.request),
@@ -32,6 +32,7 @@ def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
                 reason=verdict.reason,
             )
             for verdict in prompt.lore
+            if verdict.active or verdict.nearly
         ),
         left_out=prompt.history.left_out,
         templates=_hashes(known.templates),

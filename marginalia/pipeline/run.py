@@ -126,6 +126,7 @@ class Run:
         self.preview = preview
         self.attended = attended
         self.ports = ports
+        self.macros = ports.macros()
         self.random = Random(seed)  # noqa: S311 - stories need dice, not secrets
         self.stash = Stash()
         self.tell = Teller(listener or GenerationListener(), self)

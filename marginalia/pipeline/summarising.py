@@ -172,7 +172,7 @@ class Summariser:
         source = (prompts.meta_summary_prompt if meta else prompts.summary_prompt) or ""
         limits = resolve_limits(provider, manuscript.protocol)
         context = self._context(manuscript, part, prompts, limits, seed)
-        values = {**_lore(part), **data}
+        values, macros = {**_lore(part), **data}, self._ports.macros()
         # The frame is measured with a fork, so that macros that change variables run once for the request.
         frame = render(
             source,
@@ -180,9 +180,12 @@ class Summariser:
             data=dict.fromkeys(data, ""),
             place="summary",
             syntax=prompts.syntax,
+            macros=macros,
         )
         self._refuse_overflow(self._ports.tokenizer.count(frame.text) + spent, limits)
-        text = render(source, context=context, data=values, place="summary", syntax=prompts.syntax).text
+        text = render(
+            source, context=context, data=values, place="summary", syntax=prompts.syntax, macros=macros
+        ).text
         if provider.needs_jailbreak and provider.jailbreak and provider.jailbreak.strip():
             text = provider.jailbreak + SEPARATOR + text
         self._refuse_overflow(self._ports.tokenizer.count(text), limits)

@@ -39,6 +39,7 @@ async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> After
         data=turn_data(static.turn),
         place="user_prompt",
         syntax=static.templates.syntax,
+        macros=run.macros,
     )
     return onward(
         static, AfterPrepareConstantData, user_prompt=user_prompt.text, variables=run.context.variables

@@ -33,7 +33,7 @@ async def prepare_content(run: Run, known: BeforePrepareContent) -> AfterPrepare
     adopt(run, offered)
     context = shared_context(run, offered)
     estimated = context.fork()
-    estimate = await _render_master(estimated, offered)
+    estimate = await _render_master(run, estimated, offered)
     chosen = await run.emit(await _choose(run, offered, chain, estimate))
     adopt(run, chosen)
     chronicle = tuple(chosen.chronicle)
@@ -42,7 +42,7 @@ async def prepare_content(run: Run, known: BeforePrepareContent) -> AfterPrepare
         run.random.setstate(estimated.random.getstate())
         final = estimate
     else:
-        final = await _render_master(context, chosen)
+        final = await _render_master(run, context, chosen)
     return onward(
         chosen,
         AfterPrepareContent,
@@ -80,7 +80,7 @@ def _summaries(chain: Chain) -> tuple[Passage, ...]:
 
 
 async def _render_master(
-    context: TemplateContext, known: BeforeSummaries | AfterManuscriptConcatenation
+    run: Run, context: TemplateContext, known: BeforeSummaries | AfterManuscriptConcatenation
 ) -> Rendered:
     templates = known.templates
     data: Mapping[str, str | None] = {
@@ -97,6 +97,7 @@ async def _render_master(
         data=data,
         place="master_template",
         syntax=templates.syntax,
+        macros=run.macros,
     )
 
 

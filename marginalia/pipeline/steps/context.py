@@ -10,6 +10,7 @@ import anyio.to_thread
 from marginalia.pipeline.events import AfterPrepareConstantData, StoryChosen
 from marginalia.pipeline.run import Run
 from marginalia.prompt.context import Facts, Rendered, TemplateContext
+from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.templates import render
 from marginalia.values import NOTHING, Syntax
 
@@ -38,10 +39,11 @@ async def rendered(
     context: TemplateContext,
     place: str,
     syntax: Syntax,
+    macros: MacroTable,
     data: Mapping[str, str | None] = NOTHING,
 ) -> Rendered:
     """Render a template; a long one, or one in Jinja, in a thread, so that nobody's window stands still meanwhile."""
     if syntax == "macros" and len(source) <= _LONG:
-        return render(source, context=context, data=data, place=place, syntax=syntax)
-    job = partial(render, source, context=context, data=data, place=place, syntax=syntax)
+        return render(source, context=context, data=data, place=place, syntax=syntax, macros=macros)
+    job = partial(render, source, context=context, data=data, place=place, syntax=syntax, macros=macros)
     return await anyio.to_thread.run_sync(job)

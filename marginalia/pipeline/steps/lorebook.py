@@ -9,12 +9,13 @@ import anyio.to_thread
 
 from marginalia.errors import TemplateError
 from marginalia.lore.activation import activate
-from marginalia.lore.book import Entry, FilledLorebook
+from marginalia.lore.book import FilledLorebook
 from marginalia.lore.collecting import Candidate, collect, in_order
 from marginalia.lore.inserting import inserts
+from marginalia.lore.listening import overruled
 from marginalia.lore.scan import Scan
 from marginalia.lore.timing import Timing
-from marginalia.lore.verdicts import Gate, Verdict
+from marginalia.lore.verdicts import Verdict
 from marginalia.pipeline.events import (
     AfterProcessLorebook,
     BeforeProcessLorebook,
@@ -49,7 +50,8 @@ async def process_lorebook(run: Run, known: BeforeProcessLorebook) -> AfterProce
     activated = tuple(verdict.entry for verdict in verdicts if verdict.active)
     chosen = await run.emit(onward(offered, ProcessActivatedEntries, activated=activated, verdicts=verdicts))
     adopt(run, chosen)
-    verdicts, order = _overruled(chosen.verdicts, activated, chosen.activated)
+    verdicts = overruled(chosen.verdicts, chosen.activated)
+    order = tuple(verdict for verdict in verdicts if verdict.active)
     texts = await _render_all(run, order)
     lore, more = _placed(verdicts, order, texts)
     return _onward(run, chosen, lore, (*chosen.inserts, *more))
@@ -145,31 +147,6 @@ class _NewestFirst(Sequence[str]):
         return self._story[len(self._story) - 1 - range(len(self))[index]]
 
 
-def _overruled(
-    verdicts: Sequence[Verdict], before: Sequence[Entry], after: Sequence[Entry]
-) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
-    """All verdicts, and the active ones in the order that the listeners left: what they took out or put in says so."""
-    if len(before) == len(after) and all(old is new for old, new in zip(before, after, strict=True)):
-        return tuple(verdicts), tuple(verdict for verdict in verdicts if verdict.active)
-    kept = {id(entry) for entry in after}
-    judged = {id(verdict.entry): _judged(verdict, active=id(verdict.entry) in kept) for verdict in verdicts}
-    order = tuple(judged.get(id(entry)) or _made_up(entry) for entry in after)
-    listed = tuple(judged.values())
-    return (*listed, *(each for each in order if id(each.entry) not in judged)), order
-
-
-def _judged(verdict: Verdict, *, active: bool) -> Verdict:
-    if verdict.active == active:
-        return verdict
-    text = "a listener put it in" if active else "a listener took it out"
-    return verdict.but(active=active, gate=Gate(name="listener", passed=active, text=text))
-
-
-def _made_up(entry: Entry) -> Verdict:
-    gate = Gate(name="listener", passed=True, text="a listener put it in")
-    return Verdict(entry=entry, lorebook="", active=True, reason="A listener put it in.", gates=(gate,))
-
-
 async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
     """The rendered payloads, in order, with one shared set of variables.
 
@@ -184,7 +161,9 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
             continue
         try:
             place = f"lore/{entry.uid or entry.name}"
-            payload = await rendered(entry.payload, context=context, place=place, syntax=entry.syntax)
+            payload = await rendered(
+                entry.payload, context=context, place=place, syntax=entry.syntax, macros=run.macros
+            )
             texts.append(payload.text)
         except TemplateError as error:
             texts.append(entry.payload)
