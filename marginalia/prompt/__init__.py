@@ -1,1 +1,1 @@
-"""The prompt: templates and macros, tokens and budget, payload, and the segments that say where each piece came from."""
+"""The prompt: templates and macros, tokens and budget, payload, and where each piece came from."""

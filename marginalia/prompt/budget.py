@@ -1,8 +1,9 @@
 """The token budget: what is in the prompt, what it costs, and which parts of the story still fit.
 
-The rule is the specification's (*Token budget*), to the letter: the base is the system prompt with lore and summaries, the
-jailbreak, the user prompt and 100; base and reservations must be below ``limit``; parts are taken from the newest back, each at
-its tokens and 100, as long as the total stays within ``limit - 256``; the first that does not fit ends it.
+The rule is the specification's (*Token budget*), to the letter: the base is the system prompt with lore and
+summaries, the jailbreak, the user prompt and 100; base and reservations must be below ``limit``; parts are
+taken from the newest back, each at its tokens and 100, as long as the total stays within ``limit - 256``; the
+first that does not fit ends it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What the prompt needs before any story: tokens of each piece. ``system`` is the whole rendered master template."""
+    """What the prompt needs before any story: tokens of each piece.
+
+    ``system`` is the whole rendered master template.
+    """
 
     system: int = 0
     lore: int = 0
@@ -56,7 +60,10 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Which parts were taken, oldest first, and why it ended: the total the first one left out would have made, and the room."""
+    """Which parts were taken, oldest first, and why it ended.
+
+    The total the first one left out would have made, and the room.
+    """
 
     sent: tuple[PartId, ...] = ()
     story: int = 0
@@ -129,18 +136,55 @@ class Budget:
         own = max(0, costs.system - costs.lore - costs.summaries)
         safety = min(SAFETY_MARGIN, max(0, self.limit - self.used))
         return (
-            Share(kind="jailbreak", label="jailbreak", tokens=costs.jailbreak, detail="the provider's own instructions"),
+            Share(
+                kind="jailbreak",
+                label="jailbreak",
+                tokens=costs.jailbreak,
+                detail="the provider's own instructions",
+            ),
             Share(kind="system", label="system", tokens=own, detail="the master template"),
             Share(kind="lore", label="lore", tokens=costs.lore, detail="entries in the master template"),
-            Share(kind="summaries", label="summaries", tokens=costs.summaries, detail="what stands for older parts"),
-            Share(kind="story", label="story", tokens=self.story, detail=f"{self.sent_parts:,} of {self.branch_parts:,} parts"),
-            Share(kind="placeholders", label="per part", tokens=self.placeholders, detail="100 for each part that is sent"),
-            Share(kind="inserts", label="inserts", tokens=self.reserved, detail="notes and what extensions reserved"),
-            Share(kind="user_lore", label="lore before the request", tokens=costs.user_lore, detail="entries before the user prompt"),
+            Share(
+                kind="summaries",
+                label="summaries",
+                tokens=costs.summaries,
+                detail="what stands for older parts",
+            ),
+            Share(
+                kind="story",
+                label="story",
+                tokens=self.story,
+                detail=f"{self.sent_parts:,} of {self.branch_parts:,} parts",
+            ),
+            Share(
+                kind="placeholders",
+                label="per part",
+                tokens=self.placeholders,
+                detail="100 for each part that is sent",
+            ),
+            Share(
+                kind="inserts",
+                label="inserts",
+                tokens=self.reserved,
+                detail="notes and what extensions reserved",
+            ),
+            Share(
+                kind="user_lore",
+                label="lore before the request",
+                tokens=costs.user_lore,
+                detail="entries before the user prompt",
+            ),
             Share(kind="request", label="request", tokens=costs.request, detail="the turn, rendered"),
-            Share(kind="margin", label="margin", tokens=BASE_MARGIN, detail="kept for the frame of the messages"),
+            Share(
+                kind="margin", label="margin", tokens=BASE_MARGIN, detail="kept for the frame of the messages"
+            ),
             Share(kind="safety", label="safety", tokens=safety, detail="kept free, counts are never exact"),
-            Share(kind="response", label="answer", tokens=self.limits.response, detail="kept for what the model writes"),
+            Share(
+                kind="response",
+                label="answer",
+                tokens=self.limits.response,
+                detail="kept for what the model writes",
+            ),
             Share(kind="free", label="free", tokens=self.free, detail="another part could use it"),
         )
 
@@ -153,10 +197,13 @@ class ContextTooSmall(ValidationProblem):
         self.budget = budget
 
 
-def choose_parts(tree: StoryTree, branch: Sequence[PartId], stop: PartId | None, start: int, limits: Limits) -> Cut:
+def choose_parts(
+    tree: StoryTree, branch: Sequence[PartId], stop: PartId | None, start: int, limits: Limits
+) -> Cut:
     """Take parts of *branch* from its end back to *stop* (not included) while they fit, beginning at *start* tokens.
 
-    Blank parts are passed over and cost nothing (spec/semantics.md, B1 52). The stored counts are used (B1 53).
+    Blank parts are passed over and cost nothing (spec/semantics.md, B1 52). The stored counts are used (B1
+    53).
     """
     room = limits.prompt - SAFETY_MARGIN
     total, story, sent = start, 0, list[PartId]()

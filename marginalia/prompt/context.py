@@ -1,7 +1,7 @@
 """What templates can see and change: the facts of a turn, and the variables.
 
-All templates of one generation (user prompt, lore, master template) share one :class:`TemplateContext`, so that a variable
-set in one is visible in the next. Estimates and previews render with a fork.
+All templates of one generation (user prompt, lore, master template) share one :class:`TemplateContext`, so
+that a variable set in one is visible in the next. Estimates and previews render with a fork.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ GenerationType: TypeAlias = Literal["normal", "regenerate", "swipe", "quiet"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variables:
-    """Template variables: ``local`` ones hang on the branch, ``shared`` ("global") ones on the book. Values are texts."""
+    """Template variables: ``local`` ones hang on the branch, ``shared`` ("global") ones on the book.
+
+    Values are texts.
+    """
 
     local: Mapping[str, str] = NOTHING
     shared: Mapping[str, str] = NOTHING
@@ -29,9 +32,9 @@ class Variables:
 class Facts:
     """What the macros read, fixed for one turn.
 
-    ``story`` holds the non-blank texts of the branch that is continued, oldest first (it may be lazy: read only what is
-    needed); ``last_instructions`` and ``last_time`` belong to the branch's last part, blank or not; ``now`` is aware, its
-    zone is the reader's.
+    ``story`` holds the non-blank texts of the branch that is continued, oldest first (it may be lazy: read
+    only what is needed); ``last_instructions`` and ``last_time`` belong to the branch's last part, blank or
+    not; ``now`` is aware, its zone is the reader's.
     """
 
     book_id: str = ""

@@ -25,8 +25,8 @@ class EntryNote:
 class Receipt:
     """Kept with every generated part, so that anybody can see later what the model read.
 
-    ``templates`` maps the name of each template text to its SHA-256; ``versions`` names engine, tokenizer and library;
-    ``request`` is ``new``, ``regenerate`` or ``swipe``; ``timings`` are seconds.
+    ``templates`` maps the name of each template text to its SHA-256; ``versions`` names engine, tokenizer and
+    library; ``request`` is ``new``, ``regenerate`` or ``swipe``; ``timings`` are seconds.
     """
 
     run_id: str

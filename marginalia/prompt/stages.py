@@ -29,7 +29,8 @@ class Templates:
 class Insert:
     """A message that an extension or a lore entry wants in the payload: the budget counts it, the payload places it.
 
-    ``depth`` counts messages from the end: 0 is after the request, 1 before it, 2 before the newest story part.
+    ``depth`` counts messages from the end: 0 is after the request, 1 before it, 2 before the newest story
+    part.
     """
 
     text: str
@@ -60,10 +61,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lore:
-    """The lore of a turn: the block for the master template, the block before the user prompt, a verdict on every entry.
+    """The lore of a turn: the block for the master template, the block before the user prompt.
 
-    ``background`` is ``None`` for a book without lorebook, and empty when no entry is active. ``slots`` are the blocks that the
-    master template prints by name.
+    A verdict on every entry.
+
+    ``background`` is ``None`` for a book without lorebook, and empty when no entry is active. ``slots`` are
+    the blocks that the master template prints by name.
     """
 
     background: str | None = None

@@ -14,7 +14,9 @@ class Tokenizer(Protocol):
     """Counts the tokens of a text. ``name`` goes into receipts; counts may be approximate, but never change."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the tokenizer is called."""
+        ...
 
     def count(self, text: str) -> int:
         """The number of tokens of *text*; 0 for the empty text."""
