@@ -38,6 +38,7 @@ from marginalia.values import Message, Regenerate, replaced_part
 In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 After = TypeVar("After", bound=Event)
+Payload = TypeVar("Payload", bound=AfterPreparePayload)
 Undo: TypeAlias = Callable[[], None]
 Plan: TypeAlias = "Mapping[Slot[Any, Any], Step[Any, Any]]"
 
@@ -131,7 +132,7 @@ class _Engine:
         constants = await self._take(slots.PREPARE_CONSTANTS, prepared)
         lore = await self._take(slots.PROCESS_LOREBOOK, constants)
         content = await self._take(slots.PREPARE_CONTENT, lore)
-        payload = await self._take(slots.PREPARE_PAYLOAD, content)
+        payload = _sendable(await self._take(slots.PREPARE_PAYLOAD, content))
         run.prompt = self._prompt(payload)
         return payload
 
@@ -152,7 +153,7 @@ class _Engine:
         ready = onward(payload, BeforeGenerateNewMessage, original=await self._original())
         opened = await self._take(slots.GENERATE_NEW_MESSAGE, ready)
         await run.tell.node_created(opened.part)
-        looked = self._last_look(await self._before(slots.INFERENCE, opened))
+        looked = self._last_look(_sendable(await self._before(slots.INFERENCE, opened)))
         answered = await self._do(slots.INFERENCE, looked)
         await self._accept(answered)
 
@@ -257,3 +258,14 @@ class _Engine:
             await run.tell.complete(outcome.part)
         else:
             await run.tell.cancelled(outcome.part)
+
+
+def _sendable(known: Payload) -> Payload:
+    """Without the messages that a listener left without content; empty ones are sent (B1 71)."""
+    contents: list[str | None] = [
+        message.content for message in known.messages
+    ]  # listeners may not care for types
+    if None not in contents:
+        return known
+    kept = (message for message, content in zip(known.messages, contents, strict=True) if content is not None)
+    return replace(known, messages=tuple(kept))

@@ -329,6 +329,24 @@ async def test_what_a_listener_answers_is_what_the_next_one_gets(world: World) -
     assert prompt.segments[0].kind == "system"
 
 
+@pytest.mark.parametrize(
+    "event", [mg.events.AfterPreparePayload, mg.events.BeforeInference], ids=lambda e: e.__name__
+)
+async def test_a_message_without_content_is_not_sent_an_empty_one_is(world: World, event: Any) -> None:
+    def add(_run: mg.Run, known: Any) -> Any:
+        nothing: Any = None
+        more = (mg.Message(role="user", content=nothing), mg.Message(role="user", content=""))
+        return replace(known, messages=(*known.messages, *more))
+
+    world.studio.on(event, add)
+    run = world.generate()
+    assert (await run.settled()).state is mg.RunState.SUCCESSFUL
+    sent = world.server.completions[-1].body["messages"]
+    assert [each["content"] for each in sent][-2:] == ["Go on.", ""] or sent[-1]["content"] == ""
+    assert run.prompt is not None
+    assert len(run.prompt.messages) == len(sent)
+
+
 async def test_final_skips_the_rest_of_this_event_only(world: World) -> None:
     seen: list[str] = []
 

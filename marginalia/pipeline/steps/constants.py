@@ -34,12 +34,12 @@ async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> After
     static = await run.emit(onward(known, AfterStaticTemplateData, templates=templates))
     run.context = await anyio.to_thread.run_sync(template_context, run, static)
     user_prompt = await rendered(
+        run,
         static.templates.user_prompt,
         context=run.context,
         data=turn_data(static.turn),
         place="user_prompt",
         syntax=static.templates.syntax,
-        macros=run.macros,
     )
     return onward(
         static, AfterPrepareConstantData, user_prompt=user_prompt.text, variables=run.context.variables

@@ -92,12 +92,12 @@ async def _render_master(
         **known.lore.slots,
     }
     return await rendered(
+        run,
         templates.master_template,
         context=context,
         data=data,
         place="master_template",
         syntax=templates.syntax,
-        macros=run.macros,
     )
 
 

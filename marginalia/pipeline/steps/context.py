@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 
+import anyio
 import anyio.to_thread
 
 from marginalia.pipeline.events import AfterPrepareConstantData, StoryChosen
@@ -16,6 +18,8 @@ from marginalia.values import NOTHING, Syntax
 
 _LONG = 8_000
 """Characters of a template from which on rendering may take longer than the event loop should wait."""
+MACRO_SECONDS = 5.0
+UNKNOWN = "Error"
 
 
 def shared_context(run: Run, known: AfterPrepareConstantData | StoryChosen) -> TemplateContext:
@@ -34,16 +38,59 @@ def adopt(run: Run, known: AfterPrepareConstantData | StoryChosen) -> None:
 
 
 async def rendered(
+    run: Run,
     source: str,
     *,
     context: TemplateContext,
     place: str,
     syntax: Syntax,
-    macros: MacroTable,
     data: Mapping[str, str | None] = NOTHING,
 ) -> Rendered:
-    """Render a template; a long one, or one in Jinja, in a thread, so that nobody's window stands still meanwhile."""
+    """Render a template with the run's macros.
+
+    A long one, or one in Jinja, in a thread, so that nobody's window stands still meanwhile; one that calls macros of
+    extensions in a thread that is given up when they take too long.
+    """
+    job = partial(render, source, data=data, place=place, syntax=syntax)
+    lowered = source.lower()
+    foreign = [name for name in _foreign(run.macros) if name in lowered]
+    if foreign:
+        return await _with_foreign(run, job, context, foreign)
     if syntax == "macros" and len(source) <= _LONG:
-        return render(source, context=context, data=data, place=place, syntax=syntax, macros=macros)
-    job = partial(render, source, context=context, data=data, place=place, syntax=syntax, macros=macros)
-    return await anyio.to_thread.run_sync(job)
+        return job(context=context, macros=run.macros)
+    return await anyio.to_thread.run_sync(partial(job, context=context, macros=run.macros))
+
+
+@lru_cache(maxsize=16)
+def _foreign(macros: MacroTable) -> tuple[str, ...]:
+    """The names of the macros that came from extensions, in small letters."""
+    return tuple(name.lower() for name, macro in macros.items() if macro.foreign)
+
+
+async def _with_foreign(
+    run: Run, job: Callable[..., Rendered], context: TemplateContext, names: Sequence[str]
+) -> Rendered:
+    """Render with a copy of the context, which a thread that was given up may go on changing."""
+    copy = context.fork()
+    try:
+        with anyio.fail_after(MACRO_SECONDS):
+            text = await anyio.to_thread.run_sync(
+                partial(job, context=copy, macros=run.macros), abandon_on_cancel=True
+            )
+    except TimeoutError:
+        await run.warn(
+            f"A template that calls {', '.join(names)} took longer than {MACRO_SECONDS:g} seconds. Macros of "
+            f"extensions are printed as {UNKNOWN} in it; look at the extension that brings them.",
+            "extensions",
+        )
+        return job(context=context, macros=_without_foreign(run.macros))
+    context.local, context.shared = copy.local, copy.shared
+    context.random.setstate(copy.random.getstate())
+    return text
+
+
+@lru_cache(maxsize=16)
+def _without_foreign(macros: MacroTable) -> MacroTable:
+    return MacroTable(
+        replace(macro, function=lambda _: UNKNOWN) if macro.foreign else macro for macro in macros.values()
+    )

@@ -161,9 +161,7 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
             continue
         try:
             place = f"lore/{entry.uid or entry.name}"
-            payload = await rendered(
-                entry.payload, context=context, place=place, syntax=entry.syntax, macros=run.macros
-            )
+            payload = await rendered(run, entry.payload, context=context, place=place, syntax=entry.syntax)
             texts.append(payload.text)
         except TemplateError as error:
             texts.append(entry.payload)
