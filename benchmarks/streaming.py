@@ -45,7 +45,7 @@ def serve() -> None:
 @contextmanager
 def server() -> Iterator[str]:
     command = [sys.executable, "-m", "benchmarks.streaming", "--serve"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         yield process.stdout.readline().strip()
