@@ -163,7 +163,7 @@ class _Engine:
         return await self._run.emit(self._made)
 
     async def _before(self, slot: Slot[In, Out], known: Event) -> In:
-        before = cast("In", known) if type(known) is slot.takes else onward(known, slot.takes)
+        before = known if isinstance(known, slot.takes) else onward(known, slot.takes)
         offered = await self._run.emit(before)
         await anyio.lowlevel.checkpoint_if_cancelled()
         return offered

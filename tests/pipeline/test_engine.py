@@ -77,9 +77,9 @@ async def test_cleanup_runs_exactly_once_whatever_happens_in_a_step(
     assert len(cleanups) == 1
     assert ear.heard[-1] == "cancelled"
     assert ear.heard.count("cancelled") == 1
-    assert [part.text for part in world.studio.story.parts(world.book)] == before
-    assert world.studio.books.get(world.book.id).active_leaf == world.parts[-1].id
-    assert world.studio.running(world.book) is None
+    after = [part.text for part in world.studio.story.parts(world.book)]
+    leaf = world.studio.books.get(world.book.id).active_leaf
+    assert (after, leaf, world.studio.running(world.book)) == (before, world.parts[-1].id, None)
     assert ear.simple == (["NOT IMPLEMENTED"] if way == "is missing" else [])
     assert [str(error) for error in ear.errors] == (["boom"] if way == "raises" else [])
 
@@ -103,7 +103,7 @@ async def test_no_listener_can_hang_or_double_the_end(
             raise mg.Refused("Not today.")
         if way == "answers nonsense":
             return "nonsense"
-        await anyio.sleep_forever()
+        return await anyio.sleep_forever()
 
     world.studio.on(event, bad, timeout=0.05 if way == "hangs" else 60)
     run = world.generate(ear=ear)

@@ -74,8 +74,8 @@ async def _collect_kept(
         except Exception as error:  # noqa: BLE001 - raised again below: a task group would wrap it in an ExceptionGroup
             failure = error
         group.cancel_scope.cancel()
-    for error in full:
-        await run.warn(f"While it was written the text could not be kept on disk: {error}")
+    for trouble in full:
+        await run.warn(f"While it was written the text could not be kept on disk: {trouble}")
     if failure is not None:
         raise failure
     return ending
