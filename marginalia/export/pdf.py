@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from datetime import UTC
 from pathlib import Path
 
 from fpdf import FPDF
+from fpdf.fonts import TTFFont
 from fpdf.outline import OutlineSection
 from fpdf.text_region import Paragraph as PdfParagraph
 from fpdf.text_region import TextColumns
@@ -24,7 +24,6 @@ _MARGIN = 18.0  # millimetres
 _INDENT = 4.5
 _HEADINGS = (17.0, 14.0, 12.5, 11.5, 11.0, 10.5)
 _LINES_OF_CONTENTS = 22  # on one page
-_log = logging.getLogger(__name__)
 
 
 def write(manuscript: Manuscript) -> bytes:
@@ -32,8 +31,15 @@ def write(manuscript: Manuscript) -> bytes:
 
     Raises ``InvalidInput`` when no font on this machine has all of its characters; other formats need none.
     """
-    blocks = read(manuscript)
     pages = _Pages(manuscript)
+    try:
+        return _written(pages, manuscript)
+    finally:
+        pages.close_fonts()
+
+
+def _written(pages: _Pages, manuscript: Manuscript) -> bytes:
+    blocks = read(manuscript)
     pages.use_fonts(manuscript)
     titles = [heading.title for heading in headings(blocks)] if manuscript.contents else []
     if manuscript.title_page:
@@ -76,6 +82,12 @@ class _Pages(FPDF):
             others.append(f"other-{number}")
             self._add_in_all_styles(others[-1], path)
         self.set_fallback_fonts(others, exact_match=False)
+
+    def close_fonts(self) -> None:
+        """Close the files of the fonts, which the library leaves open."""
+        for font in self.fonts.values():
+            if isinstance(font, TTFFont):
+                font.ttfont.close()
 
     def title_page(self, manuscript: Manuscript) -> None:
         """A page with title and author."""

