@@ -122,7 +122,7 @@ def _decorable(entry: Entry) -> tuple[object, ...]:
     return entry.when, entry.match, entry.where, entry.insertion, entry.scope, entry.budget
 
 
-def again(raw: Object, _document: Json) -> Entry:
+def again(raw: Object, _: Place) -> Entry:
     """The entry that a row was read as."""
     return read_row(raw, Remarks())
 

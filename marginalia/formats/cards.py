@@ -33,7 +33,7 @@ def _data(document: Json) -> Object:
 
 def _sees(document: Json) -> bool:
     card, data = obj(document), _data(document)
-    if card.get("spec") in _TITLES:
+    if text(card.get("spec")) in _TITLES:
         return True
     if text(card.get("spec")).startswith("lorebook"):
         return False
@@ -53,7 +53,7 @@ def _read(document: Json, file: str) -> Shelf:
         remarks.append("the card has no lorebook; the new lorebook is empty and keeps the card")
     if not text(data.get("name")).strip():
         remarks.append("the card has no name; the file's is used")
-    if card.get("spec") not in _TITLES:
+    if text(card.get("spec")) not in _TITLES:
         remarks.append("the card does not say its version")
     remarks += [f"{what} are kept with the lorebook" for key, what in _NOT_LORE if data.get(key)]
     entries = book.get("entries")

@@ -45,7 +45,7 @@ class Codec:
     read: Callable[[Json, str], Shelf]
     path: Callable[[Json], Path]
     write: Callable[[Entry, Target], Written]
-    again: Callable[[Object, Json], Entry | None]
+    again: Callable[[Object, Place], Entry]
     head: Callable[[Lorebook], Object] | None = None
     blank: Callable[[Lorebook], Json] | None = None
     opened: Callable[[Json], Json] = _same

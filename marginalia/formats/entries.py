@@ -54,7 +54,7 @@ def with_extras(entry: Entry, found: Object) -> Entry:
     insertion = text(found.get("insertion"))
     if insertion in {str(each) for each in Insertion}:
         groups["insertion"] = Insertion(insertion)
-    if found.get("syntax") in {"macros", "jinja"}:
+    if text(found.get("syntax")) in {"macros", "jinja"}:
         groups["syntax"] = found["syntax"]
     if is_object(found.get("raw")):
         groups["raw"] = obj(found["raw"])

@@ -140,7 +140,8 @@ def _own_memos(shelf: Shelf, books: Sequence[Lorebook], uid_of: Mapping[int, str
             "head": own_head(replace(book, uid=uid)),
             "below": [shelf.volumes[each].uid for each in volume.subbooks],
         }
-        memos.append(memo | ({"entries": True} if "entries" in raw else {}))
+        empty = "entries" in raw and not raw["entries"]
+        memos.append(memo | ({"empty": raw["entries"]} if empty else {}))
     if many:
         order = sorted(range(len(books)), key=lambda at: int(shelf.volumes[at].key))
         memos[0]["top"] = {name: value for name, value in file.items() if name != "lorebooks"}

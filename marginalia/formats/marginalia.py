@@ -185,7 +185,7 @@ def head(lorebook: Lorebook) -> Object:
     return found | {EXTRAS: more} if more else found
 
 
-def again(raw: Object, _: Json) -> Entry:
+def again(raw: Object, _: Place = None) -> Entry:
     """The entry that a row was read as."""
     return _entry(raw, Remarks())
 

@@ -256,7 +256,7 @@ def _blank(_: Lorebook) -> Json:
     }
 
 
-def _again(raw: Object, _: Json) -> Entry:
+def _again(raw: Object, _: Place) -> Entry:
     return _entry(raw, Remarks())
 
 

@@ -112,8 +112,8 @@ def _entry(raw: Object, place: Place, remarks: Remarks) -> Entry:
     return replace(entry, note=remarks.text)
 
 
-def _again(raw: Object, _document: Json) -> Entry:
-    return _entry(raw, None, Remarks())
+def _again(raw: Object, place: Place) -> Entry:
+    return _entry(raw, place, Remarks())
 
 
 def _write(entry: Entry, target: Target) -> Written:

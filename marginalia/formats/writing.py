@@ -114,9 +114,7 @@ def _folder(lorebook: Lorebook) -> str:
 def _edited(codec: Codec, entry: Entry, place: Place, folders: tuple[str, str], losses: list[Note]) -> Json:
     """The original of an entry with what was edited since."""
     raw = dict(entry.raw or {})
-    before = codec.again(raw, None)
-    if before is None:
-        return raw
+    before = codec.again(raw, place)
     if folders[0] == folders[1] and _same(before, entry):
         return raw
     then = codec.write(before, Target(raw=raw, place=place, folder=folders[0]))
@@ -177,8 +175,10 @@ def _own_book(filled: FilledLorebook, uids: Mapping[LorebookId, str], losses: li
     if not memo or below != [text(each) for each in rows(memo.get("below"))]:
         book["subbooks"] = below
     found = _own_rows(filled, memo, losses)
-    if found or "entries" in memo or not memo:
+    if found or not memo or memo.get("rows"):
         book["entries"] = found
+    elif "empty" in memo:
+        book["entries"] = memo["empty"]
     return book
 
 
@@ -191,7 +191,7 @@ def _own_rows(filled: FilledLorebook, memo: Object, losses: list[Note]) -> list[
             found.append(kept[3])
         elif entry is not None:
             raw = dict(entry.raw or {})
-            now, then = write_entry(entry).row, write_entry(again(raw, None)).row
+            now, then = write_entry(entry).row, write_entry(again(raw)).row
             found.append(overlay(raw, then, now))
     for entry in there.values():
         written = write_entry(entry)
