@@ -12,14 +12,14 @@ import anyio.to_thread
 from marginalia.pipeline.events import AfterPrepareConstantData, StoryChosen
 from marginalia.pipeline.run import Run
 from marginalia.prompt.context import Facts, Rendered, TemplateContext
-from marginalia.prompt.macros.table import MacroTable
+from marginalia.prompt.macros.evaluator import UNKNOWN
+from marginalia.prompt.macros.table import Invocation, MacroTable
 from marginalia.prompt.templates import render
 from marginalia.values import NOTHING, Syntax
 
 _LONG = 8_000
 """Characters of a template from which on rendering may take longer than the event loop should wait."""
 MACRO_SECONDS = 5.0
-UNKNOWN = "Error"
 
 
 def shared_context(run: Run, known: AfterPrepareConstantData | StoryChosen) -> TemplateContext:
@@ -92,5 +92,9 @@ async def _with_foreign(
 @lru_cache(maxsize=16)
 def _without_foreign(macros: MacroTable) -> MacroTable:
     return MacroTable(
-        replace(macro, function=lambda _: UNKNOWN) if macro.foreign else macro for macro in macros.values()
+        replace(macro, function=_unknown) if macro.foreign else macro for macro in macros.values()
     )
+
+
+def _unknown(_: Invocation) -> str:
+    return UNKNOWN
