@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -13,10 +13,12 @@ from marginalia.models import TurnInput
 from marginalia.pipeline.states import Phase
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.ui.connecting import model_state
+from marginalia.ui.reading import Shape, Wish, find_book, provider_of, read_book, read_library
 from marginalia.ui.troubles import QUIET, Notice, notice_of
 from marginalia.ui.work import Errands, Newest, aside
 from marginalia.values import (
     Book,
+    BookId,
     LorebookId,
     NewPart,
     PartId,
@@ -34,57 +36,21 @@ if TYPE_CHECKING:
     from marginalia.pipeline.run import Run
     from marginalia.prompt.budget import Budget
     from marginalia.prompt.segments import Prompt
-    from marginalia.story.tree import StoryTree
     from marginalia.studio import Studio
-    from marginalia.values import Provider
 
 #: How often a page is told about text that streams in.
 UPDATES_PER_SECOND = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """The story as it is now, without its texts: the tree, and the parts of the branch that is read, oldest first."""
-
-    tree: StoryTree
-    branch: tuple[PartId, ...] = ()
-
-    @property
-    def leaf(self) -> PartId | None:
-        """The last part of the branch."""
-        return self.branch[-1] if self.branch else None
-
-    def versions(self, part: PartId) -> tuple[int, int]:
-        """Which of its siblings a part is, counted from 1, and how many there are."""
-        siblings = self.tree.siblings(part)
-        return siblings.index(part) + 1, len(siblings)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """What can be chosen for a book: pairs of id and name."""
-
-    books: tuple[tuple[int, str], ...] = ()
-    providers: tuple[tuple[int, str], ...] = ()
-    protocols: tuple[tuple[int, str], ...] = ()
-    lorebooks: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What shall open over the page: ``keys``, ``prompt`` (of a part), or a sheet of the settings by its name."""
-
-    name: str
-    part: PartId | None = None
-
-
 class Desk(param.Parameterized):
-    """What a session works on. ``open`` starts it, ``close`` ends its tasks; the run goes on, it belongs to the studio."""
+    """What a session works on. ``open`` starts it, ``close`` ends its tasks; runs go on, they are the studio's."""
 
     book: param.ClassSelector[Book | None] = param.ClassSelector(
         class_=Book, default=None, doc="The open book."
     )
-    turn: param.ClassSelector[TurnInput] = param.ClassSelector(class_=TurnInput, doc="What is typed.")
+    turn: param.ClassSelector[TurnInput] = param.ClassSelector(
+        class_=TurnInput, default=TurnInput(), instantiate=True, doc="What is typed."
+    )
     shape = param.Parameter(default=None, doc="The story as it is now: a Shape.")
     library = param.Parameter(default=None, doc="What can be chosen: a Library.")
     prompt = param.Parameter(default=None, doc="What would be sent now: a Prompt.")
@@ -101,7 +67,6 @@ class Desk(param.Parameterized):
     model_state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is.")
 
     def __init__(self, studio: Studio, **params: Any) -> None:  # noqa: ANN401 - its parameters
-        params.setdefault("turn", TurnInput())
         super().__init__(**params)  # type: ignore[no-untyped-call]
         self.studio = studio
         self.errands = Errands(self.report)
@@ -113,15 +78,15 @@ class Desk(param.Parameterized):
 
     # Opening and closing.
 
-    async def open(self, book: int | None = None) -> None:
+    async def open(self, book: BookId | None = None) -> None:
         """Open a book (the one changed last, if none is named) and keep up with it."""
         self.errands.start(self._preview.serve())
         await self.refresh_library()
         await self.open_book(book)
 
-    async def open_book(self, book: int | None) -> None:
+    async def open_book(self, book: BookId | None) -> None:
         """Go to another book. An id that does not exist (it may come from an address) opens the newest one."""
-        opened = await aside(self._find_book, book)
+        opened = await aside(find_book, self.studio, book)
         for task in (self._watching, self._following):
             if task is not None:
                 task.cancel()
@@ -135,18 +100,9 @@ class Desk(param.Parameterized):
         """End what this session does; never what the studio writes."""
         self.errands.close()
 
-    def _find_book(self, book: int | None) -> Book | None:
-        books = self.studio.books
-        if book is not None:
-            try:
-                return books.get(book)
-            except NotFound:
-                pass
-        return max(books.all(), key=lambda each: each.updated, default=None)
-
     # Keeping up.
 
-    async def _watch(self, book: int) -> None:
+    async def _watch(self, book: BookId) -> None:
         version = 0
         while True:
             run = self.studio.running(book)
@@ -176,7 +132,7 @@ class Desk(param.Parameterized):
         if self.book is None:
             return
         try:
-            book, shape = await aside(self._read, self.book.id)
+            book, shape = await aside(read_book, self.studio, self.book.id)
         except NotFound:
             await self.refresh_library()
             await self.open_book(None)
@@ -186,38 +142,15 @@ class Desk(param.Parameterized):
         self.ask_for_prompt()
 
     async def _look_at_model(self) -> None:
-        provider = await aside(self._provider)
+        provider = await aside(provider_of, self.studio, self.book)
         error = self.run.error if self.run is not None else None
         failure = error if isinstance(error, ModelError) else None
         answered = self.run is not None and bool(self.run.text)
         self.model_state = model_state(self.studio, provider, failure, answered=answered)
 
-    def _provider(self) -> Provider | None:
-        if self.book is None or self.book.provider_id is None:
-            return None
-        try:
-            return self.studio.providers.get(self.book.provider_id)
-        except NotFound:
-            return None
-
-    def _read(self, book: int) -> tuple[Book, Shape]:
-        found = self.studio.books.get(book)
-        tree = self.studio.story.tree(found)
-        leaf = found.active_leaf if found.active_leaf in tree else None
-        return found, Shape(tree=tree, branch=tree.branch(leaf))
-
     async def refresh_library(self) -> None:
         """Read again what can be chosen."""
-        self.library = await aside(self._read_library)
-
-    def _read_library(self) -> Library:
-        studio = self.studio
-        return Library(
-            books=tuple((each.id, each.name) for each in studio.books.all()),
-            providers=tuple((each.id, each.name) for each in studio.providers.all()),
-            protocols=tuple((each.id, each.name) for each in studio.protocols.all()),
-            lorebooks=tuple((each.id, each.name) for each in studio.lorebooks.all()),
-        )
+        self.library = await aside(read_library, self.studio)
 
     # The prompt that would be sent now.
 
@@ -263,7 +196,7 @@ class Desk(param.Parameterized):
         turn = self.turn.freeze()
         if not isinstance(request, NewPart):
             turn = (await aside(self.studio.story.part, request.part)).turn
-        run = self.studio.generate(book.id, turn, request=request)
+        run = self.studio.generate(book.id, turn, request=request, attended=True)
         if run is not self.run:
             self._following = self.errands.start(self._follow(run))
 
