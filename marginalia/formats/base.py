@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from marginalia.formats.coerce import Json, Object
 from marginalia.lore.book import Entry, LoreSettings
-from marginalia.values import NOTHING
 
 Place: TypeAlias = str | int | None
 PLAIN = LoreSettings()
@@ -101,10 +100,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """A lorebook of a file. ``subbooks`` are numbers of other volumes, ``key`` is how the file calls it.
-
-    ``raw`` is what the file says about it beside its entries.
-    """
+    """A lorebook of a file. ``subbooks`` are numbers of other volumes, ``key`` is how the file calls it."""
 
     name: str
     uid: str = ""
@@ -114,7 +110,6 @@ class Volume:
     subbooks: tuple[int, ...] = ()
     settings: LoreSettings = PLAIN
     key: str = ""
-    raw: Mapping[str, Json] = NOTHING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

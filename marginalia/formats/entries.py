@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from marginalia.formats.coerce import Json, Object, flag, is_list, is_object, number, obj, rows, text, whole
+from marginalia.formats.coerce import Json, Object, flag, is_list, number, obj, rows, text, whole
 from marginalia.lore.book import (
     Entry,
     EntryBudget,
@@ -41,8 +41,6 @@ def extras(entry: Entry) -> Object:
         found["insertion"] = str(entry.insertion)
     if entry.syntax != "macros":
         found["syntax"] = entry.syntax
-    if entry.raw is not None:
-        found["raw"] = dict(entry.raw)
     return found
 
 
@@ -56,8 +54,6 @@ def with_extras(entry: Entry, found: Object) -> Entry:
         groups["insertion"] = Insertion(insertion)
     if text(found.get("syntax")) in {"macros", "jinja"}:
         groups["syntax"] = found["syntax"]
-    if is_object(found.get("raw")):
-        groups["raw"] = obj(found["raw"])
     return dataclasses.replace(entry, **groups)
 
 

@@ -45,8 +45,7 @@ def bind(
     entries: list[list[Entry]] = [[] for _ in shelf.volumes]
     for row in shelf.rows:
         if row.entry is not None:
-            raw = obj(row.raw) if row.entry.raw is None else row.entry.raw
-            entries[row.volume].append(replace(row.entry, uid=uid_of[id(row)], raw=raw))
+            entries[row.volume].append(replace(row.entry, uid=uid_of[id(row)], raw=obj(row.raw)))
     return tuple(
         Bound(lorebook=replace(book, raw=memo), entries=tuple(found), below=volume.subbooks)
         for book, memo, found, volume in zip(books, memos, entries, shelf.volumes, strict=True)

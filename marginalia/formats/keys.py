@@ -34,7 +34,7 @@ def split_keys(joined: str) -> tuple[str, ...]:
 
 def tavern_pattern(key: str, remarks: Remarks, *, case: bool, whole_word: bool) -> Pattern:
     """A key as SillyTavern reads it: between slashes an expression that minds the case, unless it is broken."""
-    parts = slashed(key.strip())
+    parts = slashed(key.strip()) if "/" in key else None
     if parts is None or len(key) > LONGEST_KEY:
         return Pattern(text=key.strip(), case=case, whole_word=whole_word)
     source = from_javascript(*parts)

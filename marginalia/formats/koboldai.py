@@ -7,6 +7,7 @@ the texts that they are and never opened.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 from marginalia.formats.base import BookFields, Note, Place, Remarks, Row, Shelf, Volume, Written
 from marginalia.formats.codec import Codec, Path, Target, checked
@@ -24,15 +25,16 @@ from marginalia.formats.coerce import (
     text,
 )
 from marginalia.formats.keys import as_key, key_list
-from marginalia.lore.book import Entry, Lorebook, LoreSettings, Match, Pattern, Scope, When
+from marginalia.lore.book import Entry, Lorebook, LoreSettings, Match, Pattern, When
 
 TITLE = "KoboldAI world info"
 SAVE_TITLE = "KoboldAI save"
 CHANCE = 100.0
 PICKLED = "base64:"
-_SETTINGS = LoreSettings(scan_parts=1, dialect="koboldai")
-WHOLE_STORY = 2_000
-"""Parts that an entry looks at when nothing limits it, which is Lite's own habit."""
+CHARACTERS_PER_PART = 1_000
+PARTS = 50
+"""Parts that are looked at where there the whole story was; more would cost time at every keystroke."""
+_SETTINGS = LoreSettings(scan_parts=PARTS, dialect="koboldai")
 
 
 def _read_list(document: Json, file: str) -> Shelf:
@@ -43,11 +45,12 @@ def _read_list(document: Json, file: str) -> Shelf:
 
 def _read_save(document: Json, file: str) -> Shelf:
     save = obj(document)
+    settings = _settings(save)
     name = one_line(text(save.get("story_name"))) or file or SAVE_TITLE
     folders = _folders(save)
     below = tuple(range(1, len(folders) + 1))
-    volumes = [Volume(name=name, settings=_SETTINGS, subbooks=below)]
-    volumes += [Volume(name=each, key=each, settings=_SETTINGS) for each in folders]
+    volumes = [Volume(name=name, settings=settings, subbooks=below)]
+    volumes += [Volume(name=each, key=each, settings=settings) for each in folders]
     numbers = {each.key: at for at, each in enumerate(volumes) if each.key}
     path = _path(document)
     entries = (
@@ -71,6 +74,13 @@ def _read_save(document: Json, file: str) -> Shelf:
         book_fields=fields,
         story_too=True,
     )
+
+
+def _settings(save: Object) -> LoreSettings:
+    """Lite counts in characters how far it looks back; 0 is the whole story."""
+    characters = number(save.get("wisearchdepth"), 0)
+    parts = min(PARTS, ceil(characters / CHARACTERS_PER_PART)) if characters > 0 else PARTS
+    return LoreSettings(scan_parts=parts, dialect="koboldai")
 
 
 def _save_notes(save: Object) -> list[Note]:
@@ -146,7 +156,6 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
         enabled=not flag(raw.get("widisabled")),
         match=Match(any=_patterns(keys), also=_patterns(also), none=_patterns(none)),
         when=When(always=always, never=not keys and not always, chance=chance),
-        scope=Scope(parts=WHOLE_STORY if keys else 0),
     )
     return replace(entry, note=remarks.text)
 

@@ -6,8 +6,8 @@
         {"uuid", "name", "enabled", "tags": [], "subbooks": [uuid], "entries": [
             {"name", "payload", "comment", "enabled", "order", "filtering", "filteringMode": "TEXT" | "REGEX",
              "insertionMode": "IN_LORE_BLOCK" | "BEFORE_USER_PROMPT", "tags": [], "negativeTags": [],
-             "marginalia": {"match", "scope", "when", "where", "budget", "insertion", "syntax", "raw"}}],
-         "marginalia": {"description", "settings", "raw"}}]}
+             "marginalia": {"match", "scope", "when", "where", "budget", "insertion", "syntax"}}],
+         "marginalia": {"description", "settings"}}]}
 
 The two ``marginalia`` objects are only there when they have something to say, so that a file without them is what the
 original reads and writes. Version 1 is one lorebook without ``root`` and ``lorebooks``. What is missing has the value
@@ -92,7 +92,6 @@ def _volume(raw: Object, file: str, numbers: dict[str, int], notes: list[Note]) 
         tags=texts(rows(raw.get("tags"))),
         subbooks=tuple(dict.fromkeys(numbers[each] for each in below if each in numbers)),
         settings=built(LoreSettings, obj(more.get("settings"))),
-        raw=obj(more.get("raw")),
     )
 
 
@@ -148,7 +147,7 @@ def _insertion(raw: Object, remarks: Remarks) -> Insertion:
 def write_entry(entry: Entry, _target: Target | None = None) -> Written:
     """An entry as the original writes it, with what it cannot say in an object of its own."""
     in_block = entry.insertion in {Insertion.LORE_BLOCK, Insertion.SLOT}
-    more = extras(replace(entry, raw=None))
+    more = extras(entry)
     losses = tuple(f"the Java original does not know its {name}" for name in more)
     row: Object = {
         "name": entry.name,

@@ -265,6 +265,8 @@ def _scope(fields: Object, depth: Json) -> Scope:
 
 def _characters(fields: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     chosen = obj(fields.get("characterFilter"))
+    if not chosen:
+        return (), ()
     named = dict.fromkeys(
         each.strip() for each in texts([*rows(chosen.get("names")), *rows(chosen.get("tags"))])
     )

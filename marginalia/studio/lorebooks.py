@@ -27,7 +27,16 @@ from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
 from marginalia.values import LorebookId
 
-Source: TypeAlias = "str | Path | bytes | bytearray | memoryview"
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that is not on this disk: its name, for sentences and for lore without a name, and its bytes."""
+
+    file: str
+    data: bytes
+
+
+Source: TypeAlias = str | Path | bytes | Upload
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
@@ -80,7 +89,7 @@ class LoreShelf(Lorebooks):
         *,
         format: str | None = None,  # noqa: A002 - the public word for it
     ) -> ImportReport:
-        """Take in the lore of a file (a path, or its bytes) of any known format, told by its content.
+        """Take in the lore of a file (a path, its bytes, or an upload) of any known format, told by its content.
 
         Always makes new lorebooks. *name* is what the first one is called; *format* accepts no other one.
 
@@ -179,8 +188,10 @@ def _report(file: LoreFile) -> ImportReport:
 
 
 def source_name(source: Source) -> str:
-    """The name of the file, if the source is one."""
-    return Path(source).name if isinstance(source, str | Path) else ""
+    """The name of the file, as far as it is known."""
+    if isinstance(source, Upload):
+        return source.file
+    return "" if isinstance(source, bytes) else Path(source).name
 
 
 def _read(source: Source, format_: str | None) -> LoreFile:
@@ -189,8 +200,10 @@ def _read(source: Source, format_: str | None) -> LoreFile:
 
 def contents(source: Source) -> bytes:
     """The bytes of a source; raises ``FormatError`` for a path that cannot be read, or a file that is far too large."""
-    if not isinstance(source, str | Path):
-        return bytes(source)
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, Upload):
+        return source.data
     path = Path(source)
     try:
         if path.stat().st_size > MOST_BYTES:

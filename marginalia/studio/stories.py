@@ -56,7 +56,7 @@ class StoryImports:
         self._backups = Backups(self._desk)
 
     def import_file(self, source: Source, name: str | None = None) -> StoryReport:
-        """Make a book of the story in a file (a path, or its bytes), with all its branches and versions.
+        """Make a book of the story in a file (a path, its bytes, or an upload), with all its branches and versions.
 
         Every part keeps what the file knows of it under ``attributes["import"]``. *name* is what the first book is
         called.

@@ -9,6 +9,7 @@ import pytest
 
 import marginalia as mg
 from marginalia.formats import Fidelity
+from marginalia.studio.lorebooks import Upload
 from marginalia.testing import WordTokenizer
 from tests.formats.helpers import DATA, FILES, as_bytes, world
 
@@ -72,6 +73,15 @@ def test_a_preview_says_the_same_and_stores_nothing(studio: mg.Studio) -> None:
 def test_a_lorebook_gets_the_name_that_was_given(studio: mg.Studio) -> None:
     report = studio.lorebooks.import_file(as_bytes(world(name="In the file")), name="Mine")
     assert [book.name for book in report.lorebooks] == ["Mine"]
+
+
+def test_an_upload_has_a_name_for_lore_that_has_none(studio: mg.Studio) -> None:
+    report = studio.lorebooks.import_file(Upload("Delta.JSON", as_bytes(world())))
+    assert report.names == ("Delta",)
+    assert (
+        studio.import_story(Upload("Boat.jsonl", (DATA / "tavernai.chat.jsonl").read_bytes())).book.name
+        == "Boat"
+    )
 
 
 def test_a_file_that_is_refused_leaves_nothing_behind(studio: mg.Studio) -> None:
