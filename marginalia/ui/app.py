@@ -1,4 +1,4 @@
-"""The page: the shell around the views, what a session needs, and the page that stands there when nothing can be opened."""
+"""The page: the shell around the views, what a session needs, and what stands there when nothing can be opened."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
-import panel_material_ui as pmui
-from panel.util import edit_readonly
+from panel.util.parameters import edit_readonly
+from panel_material_ui.template.base import Page
+from panel_material_ui.widgets import Button
 
 from marginalia.errors import StoreError
 from marginalia.ui.components import Figures, Inspector, Keys
@@ -25,6 +26,7 @@ from marginalia.ui.views.prompt import PromptView
 from marginalia.ui.views.run import RunView
 from marginalia.ui.views.story import StoryView
 from marginalia.ui.views.turn import TurnView
+from marginalia.values import BookId
 
 if TYPE_CHECKING:
     from marginalia.studio import Studio
@@ -56,7 +58,7 @@ def extension() -> None:
     pn.extension(notifications=True, reconnect=True, exception_handler=_unexpected)
 
 
-def page(studio: Studio | None = None) -> pmui.Page:
+def page(studio: Studio | None = None) -> Page:
     """The app of one session on *studio*, or on the studio of whoever is logged in."""
     try:
         found = studio if studio is not None else studio_of(pn.state.user)
@@ -79,7 +81,7 @@ class Session:
         self.page = self._build()
         self._wire()
 
-    def _build(self) -> pmui.Page:
+    def _build(self) -> Page:
         desk = self.desk
         self._tabs = Inspector(
             budget=BudgetView(desk),
@@ -91,7 +93,7 @@ class Session:
         workspace = pn.Column(
             self._story, self._turn, DialogsView(desk), self._keys, sizing_mode="stretch_both", margin=0
         )
-        return pmui.Page(
+        return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
             header=[MastheadView(desk)],
             sidebar=[OutlineView(desk)],
@@ -111,9 +113,10 @@ class Session:
     def _wire(self) -> None:
         with edit_readonly(self.page):
             self.page.busy = False  # its link to the server's state would cost two messages for every one
-        self._tabs.link(self.desk, active="tab", bidirectional=True)
-        self.desk.param.watch(self._sides, ["narrow"])
-        self.desk.param.watch(self._remember_book, ["book"])
+        desk = self.desk
+        self._tabs.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._sides, ["narrow"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._remember_book, ["book"])  # pyright: ignore[reportUnknownMemberType]
         pn.state.onload(self._open)
         if pn.state.curdoc is not None:
             pn.state.on_session_destroyed(lambda _: self.desk.close())
@@ -123,11 +126,15 @@ class Session:
         self._loaded = True
         self._sides()
         asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
-        await self.desk.attempt(self.desk.open(asked if isinstance(asked, int) else None))
+        await self.desk.attempt(self.desk.open(BookId(asked) if isinstance(asked, int) else None))
 
     def _remember_book(self, *_: object) -> None:
         if pn.state.location and self.desk.book is not None:
-            pn.state.location.update_query(book=self.desk.book.id)
+            address: Any = pn.state.location
+            address.update_query(book=self.desk.book.id)
+
+    def _turned(self, *_: object) -> None:
+        self.desk.tab = self._tabs.active
 
     def _sides(self, *_: object) -> None:
         wide = not self.desk.narrow
@@ -173,12 +180,14 @@ class Session:
         self.page.param.update(sidebar_open=not some, contextbar_open=not some)
 
 
-def _closed(error: StoreError) -> pmui.Page:
+def _closed(error: StoreError) -> Page:
     """The page when the database cannot be opened: what happened, and a button that tries again."""
     told = Figures(headline="The books cannot be opened.", note=str(error), margin=(60, 40))
-    again = pmui.Button(label="Try again", variant="outlined", margin=(0, 56))
+    again = Button(  # type: ignore[no-untyped-call]
+        label="Try again", variant="outlined", margin=(0, 56)
+    )
     again.js_on_click(code="window.location.reload()")
-    return pmui.Page(
+    return Page(  # type: ignore[no-untyped-call]
         title="Marginalia", main=[pn.Column(told, again)], busy_indicator=None, theme_config=THEME, sx=PAGE_SX
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import param
 
@@ -36,7 +36,7 @@ def _field(
     areas: Collection[str],
     options: Sequence[tuple[Any, str]] | None,
 ) -> dict[str, Any]:
-    parameter = model.param[name]
+    parameter = cast("Any", model.param[name])
     field: dict[str, Any] = {
         "name": name,
         "label": parameter.label,
@@ -45,14 +45,15 @@ def _field(
         "kind": "area" if name in areas else _kind(parameter),
         "wide": name in wide or name in areas,
     }
-    if options is None and isinstance(parameter, param.Selector):
-        options = [(each, str(each) or "not sent") for each in parameter.objects]
+    objects: Sequence[Any] | None = getattr(parameter, "objects", None)
+    if options is None and objects is not None:
+        options = [(each, str(each) or "not sent") for each in objects]
     if options is not None:
         field |= {"kind": "choice", "options": [list(pair) for pair in options]}
     return field
 
 
-def _kind(parameter: param.Parameter[Any]) -> str:
+def _kind(parameter: Any) -> str:  # noqa: ANN401 - param leaves its own types open
     match parameter:
         case param.Boolean():
             return "boolean"
@@ -77,7 +78,7 @@ def fill(model: param.Parameterized, values: Mapping[str, Any]) -> dict[str, str
     return errors
 
 
-def _read(parameter: param.Parameter[Any], value: Any) -> Any:  # noqa: ANN401 - JSON in, a parameter's value out
+def _read(parameter: Any, value: Any) -> Any:  # noqa: ANN401 - JSON in, a parameter's value out
     if not isinstance(parameter, param.Number) or isinstance(parameter, param.Boolean):
         return value
     text = str(value if value is not None else "").strip().replace(",", ".")
@@ -86,11 +87,12 @@ def _read(parameter: param.Parameter[Any], value: Any) -> Any:  # noqa: ANN401 -
     return int(text) if isinstance(parameter, param.Integer) else float(text)
 
 
-def _accepted(parameter: param.Parameter[Any]) -> str:
+def _accepted(parameter: Any) -> str:  # noqa: ANN401 - the same
     if not isinstance(parameter, param.Number):
         return "This value cannot be used."
     what = "A whole number" if isinstance(parameter, param.Integer) else "A number"
-    low, high = parameter.bounds or (None, None)
+    bounds: tuple[float | None, float | None] | None = parameter.bounds
+    low, high = bounds or (None, None)
     match low, high:
         case None, None:
             limits = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import panel as pn
 from bokeh.application.handlers.handler import Handler
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bokeh.application.application import ServerContext
     from bokeh.document import Document
+    from bokeh.server.contexts import BokehServerContext
 
 _LOCAL = "local"
 _log = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ class _Farewell(Handler):
     async def _close(self) -> None:
         try:
             await self._house.aclose()
-        except Exception:  # a server that ends does so whatever happens
+        except Exception:  # noqa: BLE001 - a server that ends does so whatever happens
             _log.exception("A studio could not be closed.")
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
@@ -85,8 +86,12 @@ def _end_with_the_server(house: House) -> None:
     session = document.session_context if document is not None else None
     if session is None:
         return
-    application = session.server_context.application_context.application
-    if not any(isinstance(handler, _Farewell) for handler in application.handlers):
+    # Bokeh types the context it hands out less exactly than the one it is.
+    context = cast("BokehServerContext", session.server_context)
+    application = context.application_context.application if context.application_context else None
+    if application is not None and not any(
+        isinstance(handler, _Farewell) for handler in application.handlers
+    ):
         application.add(_Farewell(house, asyncio.get_running_loop()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import panel as pn
@@ -35,7 +35,8 @@ def serve(studio: Studio) -> int:
         return page(studio)
 
     port = _free_port()
-    server = pn.serve(
+    start = cast("Any", pn.serve)  # pyright: ignore[reportUnknownMemberType] - typed in part
+    server = start(
         app,
         port=port,
         address=_HOST,

@@ -13,7 +13,8 @@ from marginalia.values import Book, Protocol, ProtocolId, Provider, ProviderId
 
 if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
-    from marginalia.ui.desk import Desk, Library
+    from marginalia.ui.desk import Desk
+    from marginalia.ui.reading import Library
 
 _BOOK = ("name", "description", "tags", "provider_id", "protocol_id", "lorebook_id", "pov", "tense", "style")
 _PROMPTS = ("master_template", "user_prompt", "summary_prompt", "meta_summary_prompt", "syntax")
@@ -39,7 +40,7 @@ class Sheets:
         self._desk = desk
 
     def sections(self, name: str) -> tuple[str, list[dict[str, Any]]]:
-        """The title and the sections of the sheet *name*; ``connect``, ``new book``, ``new protocol`` make something."""
+        """The title and the sections of a sheet; ``connect``, ``new book`` and ``new protocol`` make something."""
         book = self._desk.book
         match name:
             case "connect":

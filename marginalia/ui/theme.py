@@ -1,4 +1,4 @@
-"""Colour and type of the app: a quiet book. Every component takes its colours from here, through the theme's variables."""
+"""Colour and type of the app: a quiet book. Every component takes its colours from here."""
 
 from __future__ import annotations
 

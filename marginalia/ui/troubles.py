@@ -38,7 +38,7 @@ class Notice:
 QUIET = Notice()
 
 
-def notice_of(error: Exception) -> Notice:
+def notice_of(error: Exception) -> Notice:  # noqa: PLR0911 - one return per kind
     """What to say about *error*: its own sentence if it was raised on purpose, else that a fault is in the log."""
     match error:
         case ModelError(kind=ModelErrorKind.CONTEXT_OVERFLOW):

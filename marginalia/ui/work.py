@@ -1,4 +1,4 @@
-"""Background work of one session: tasks that end with it, one job at a time with the newest wish, blocking calls aside."""
+"""Background work of one session: tasks that end with it, the newest wish first, blocking calls aside."""
 
 from __future__ import annotations
 

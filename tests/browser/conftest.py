@@ -58,7 +58,7 @@ class App:
             str(self.port),
         ]
         with self.log.open("wb") as log:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)  # noqa: S603
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with suppress(urllib.error.URLError, ConnectionError):

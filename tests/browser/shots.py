@@ -35,7 +35,7 @@ def main(folder: Path, address: str) -> None:
         for width, theme in product(SIZES, ("light", "dark")):
             page = browser.new_page(viewport={"width": width, "height": SIZES[width]})
             page.on(
-                "console", lambda said: print(said.type, said.text[:300]) if said.type in {"error"} else None
+                "console", lambda said: print(said.type, said.text[:300]) if said.type == "error" else None
             )
             page.on("pageerror", lambda error: print("pageerror", str(error)[:600]))
             page.goto(address + ("?theme=dark" if theme == "dark" else ""))

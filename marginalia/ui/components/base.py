@@ -38,7 +38,9 @@ class Piece(JSComponent):
 
     def __init__(self, **params: Any) -> None:  # noqa: ANN401 - the parameters of a subclass
         params.setdefault("margin", 0)
-        super().__init__(**params)
+        # Panel leaves its constructor untyped.
+        super().__init__(**params)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
+        self.on_msg(self._listen)  # pyright: ignore[reportUnknownMemberType]
         self._number = 0
         self._heard: dict[str, Handler] = {}
 
@@ -51,8 +53,9 @@ class Piece(JSComponent):
         self._number += 1
         self._send_msg({"type": kind, "n": self._number, "first": first, **data})
 
-    async def _handle_msg(self, data: Said) -> None:
+    async def _listen(self, event: Any) -> None:  # noqa: ANN401 - Panel's event
         """Answer what the browser said; what it should not have said is left alone."""
+        data: Said = event.data
         handler = self._heard.get(str(data.get("do")))
         if handler is None:
             if data.get("do") != "ready":

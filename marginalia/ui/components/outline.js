@@ -33,7 +33,7 @@ export function render({ model }) {
   })
   const say = connect(model, {
     outline: (message) => { const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60; total = message.total; asked = ""; stale = true; for (const at of rows.keys()) if (at >= total) rows.delete(at); if (chosen > total) chosen = 0; draw(); if (atEnd) box.scrollTop = box.scrollHeight },
-    rows: (message) => { if (stale) { stale = false; rows.clear() } message.rows.forEach((row, at) => rows.set(message.from + at, row)); asked = ""; draw() },
+    rows: (message) => { if (stale) { stale = false; rows.clear() } message.rows.forEach((row, at) => rows.set(message.start + at, row)); asked = ""; draw() },
   })
   return box
 }

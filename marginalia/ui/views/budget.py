@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
-from panel.viewable import Viewer
 
 from marginalia.prompt.segments import PartFate
 from marginalia.ui.components import Figures
 from marginalia.ui.theme import SHARE_COLOURS
+from marginalia.ui.view import View
 from marginalia.ui.words import count
 
 if TYPE_CHECKING:
@@ -23,23 +24,24 @@ if TYPE_CHECKING:
 _FEW = 4
 
 
-class BudgetView(Viewer):
+class BudgetView(View):
     """Follows the desk's budget; the bar is changed in place."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._doc = pn.state.curdoc
-        self._bars = ColumnDataSource(_bars(()))
-        self._range = Range1d(0, 1)
+        self._bars = ColumnDataSource(data=_bars(()))
+        self._range = Range1d(start=0, end=1)
         self._figures = Figures(sizing_mode="stretch_width")
         self._layout = pn.Column(
-            pn.pane.Bokeh(self._figure(), height=54, sizing_mode="stretch_width"),
+            pn.pane.Bokeh(  # type: ignore[no-untyped-call]
+                self._figure(), height=54, sizing_mode="stretch_width"
+            ),
             self._figures,
             sizing_mode="stretch_both",
             scroll="y-auto",
         )
-        desk.param.watch(self._update, ["budget", "prompt", "unsendable"])
+        self.follow("budget", "prompt", "unsendable", then=self._update)
         self._update()
 
     def __panel__(self) -> pn.Column:
@@ -47,7 +49,9 @@ class BudgetView(Viewer):
 
     def _figure(self) -> figure:
         plot = figure(
-            height=54, sizing_mode="stretch_width", tools="", toolbar_location=None, x_range=self._range, y_range=(0, 1),
+            height=54, sizing_mode="stretch_width", tools="", toolbar_location=None,
+            x_range=self._range, y_range=Range1d(start=0, end=1),
+
             x_axis_type=None, y_axis_type=None, min_border=0, outline_line_color=None, margin=(14, 16, 4, 16),
             background_fill_alpha=0, border_fill_alpha=0,
         )  # fmt: skip
@@ -63,10 +67,10 @@ class BudgetView(Viewer):
         return plot
 
     def _update(self, *_: object) -> None:
-        budget: Budget | None = self._desk.budget
+        budget: Budget | None = self.desk.budget
         if budget is None:
             self._figures.param.update(
-                headline="", note=self._desk.unsendable or "The prompt is being measured…", rows=[]
+                headline="", note=self.desk.unsendable or "The prompt is being measured…", rows=[]
             )
             return
         shares = [share for share in budget.shares if share.tokens > 0]
@@ -75,13 +79,16 @@ class BudgetView(Viewer):
             self._range.end = max(1, sum(share.tokens for share in shares))
         self._figures.param.update(
             headline=_headline(budget), note=_note(budget), rows=[_row(share) for share in shares],
-            notes=_left_out(self._desk.prompt) if budget.fits else [self._desk.unsendable],
+            notes=_left_out(self.desk.prompt) if budget.fits else [self.desk.unsendable],
         )  # fmt: skip
 
 
-def _bars(shares: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - any sequence of shares
+def _bars(shares: Iterable[Share]) -> dict[str, Any]:
     """The columns of the bar; lists, because an array would not survive a reconnect (Bokeh issue 15347)."""
-    left, columns = 0, {"left": [], "right": [], "colour": [], "label": [], "tokens": [], "detail": []}
+    left = 0
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("left", "right", "colour", "label", "tokens", "detail")
+    }
     for share in shares:
         values = (
             left,

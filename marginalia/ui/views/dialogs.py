@@ -1,49 +1,48 @@
-"""What opens over the page: settings of the book, its model, its protocol and its prompts; a part's prompt; the keys."""
+"""What opens over the page: the settings, the prompt of a part, the keys."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from panel.viewable import Viewer
-
 from marginalia.ui.components import Dialogs
 from marginalia.ui.messages import message_rows
 from marginalia.ui.settings import Sheets
 from marginalia.ui.troubles import notice_of
+from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.values import PartId
 
 if TYPE_CHECKING:
     from marginalia.prompt.receipt import Receipt
     from marginalia.ui.components.base import Said
-    from marginalia.ui.desk import Desk, Wish
+    from marginalia.ui.desk import Desk
+    from marginalia.ui.reading import Wish
 
 
-class DialogsView(Viewer):
+class DialogsView(View):
     """Opens what the desk wishes to be opened."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._dialogs = Dialogs()
         self._dialogs.hear(submit=self._submit)
         self._sheets = Sheets(desk)
-        desk.param.watch(self._open, ["wished"], onlychanged=False)
+        self.follow("wished", then=self._open, always=True)
 
     def __panel__(self) -> Dialogs:
         return self._dialogs
 
     async def _open(self, *_: object) -> None:
-        wish: Wish | None = self._desk.wished
+        wish: Wish | None = self.desk.wished
         if wish is None:
             return
         if wish.name == "keys":
             self._dialogs.tell("keys")
         elif wish.name == "prompt" and wish.part is not None:
-            await self._desk.attempt(self._show_prompt(wish.part))
+            await self.desk.attempt(self._show_prompt(wish.part))
         else:
-            await self._desk.attempt(self._show_sheet(wish.name))
+            await self.desk.attempt(self._show_sheet(wish.name))
 
     async def _show_sheet(self, name: str) -> None:
         title, sections = await aside(self._sheets.sections, name)
@@ -52,7 +51,7 @@ class DialogsView(Viewer):
         )
 
     async def _show_prompt(self, part: PartId) -> None:
-        receipt = await aside(self._desk.studio.story.receipt, part)
+        receipt = await aside(self.desk.studio.story.receipt, part)
         if receipt is None:
             self._dialogs.tell(
                 "prompt",
@@ -68,7 +67,7 @@ class DialogsView(Viewer):
         form = str(said["form"])
         submit: Callable[[Said], Awaitable[dict[str, Any]]] = self._sheets.submit
         try:
-            answer = await submit(said)
+            answer: dict[str, Any] = await submit(said)
         except Exception as error:  # noqa: BLE001 - the border between a form and the page
             answer = {"ok": False, "text": notice_of(error).text}
         self._dialogs.tell("result", form=form, **answer)

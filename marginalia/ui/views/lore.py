@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from panel.viewable import Viewer
-
 from marginalia.lore.book import Entry, Lorebook
 from marginalia.models import EntryModel
 from marginalia.ui.components import LoreList
 from marginalia.ui.forms import described, fill
+from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.values import EntryId
 
@@ -23,12 +22,11 @@ LORE_TAB = 1
 _WIDE = ("name", "payload", "filter_text")
 
 
-class LoreView(Viewer):
+class LoreView(View):
     """Tells the browser which verdicts changed; only while the tab is open."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._list = LoreList(sizing_mode="stretch_both")
         self._list.hear(
             ready=self._ready,
@@ -40,7 +38,7 @@ class LoreView(Viewer):
         )
         self._told: dict[int, dict[str, Any]] = {}
         self._opened: EntryId | None = None
-        desk.param.watch(self._update, ["prompt", "tab"])
+        self.follow("prompt", "tab", then=self._update)
 
     def __panel__(self) -> LoreList:
         return self._list
@@ -50,15 +48,15 @@ class LoreView(Viewer):
         self._update()
 
     def _update(self, *_: object) -> None:
-        prompt: Prompt | None = self._desk.prompt
-        if self._desk.tab != LORE_TAB or prompt is None:
+        prompt: Prompt | None = self.desk.prompt
+        if self.desk.tab != LORE_TAB or prompt is None:
             return
         rows = {verdict.entry.id: _row(verdict) for verdict in prompt.lore}
         if list(rows) != list(self._told):
             self._list.tell("lore", first=True, rows=list(rows.values()))
         elif changed := [row for each, row in rows.items() if row != self._told[each]]:
             self._list.tell("patch", rows=changed)
-        self._told = dict(rows)
+        self._told = {int(each): row for each, row in rows.items()}
         if self._opened is not None:
             self._tell_entry(self._opened)
 
@@ -76,7 +74,7 @@ class LoreView(Viewer):
         )
 
     def _verdict(self, entry: EntryId) -> Verdict | None:
-        prompt: Prompt | None = self._desk.prompt
+        prompt: Prompt | None = self.desk.prompt
         return (
             next((each for each in prompt.lore if each.entry.id == entry), None)
             if prompt is not None
@@ -104,12 +102,12 @@ class LoreView(Viewer):
         if errors:
             self._list.tell("problem", errors=errors)
             return
-        if await self._desk.attempt(self._store(model, known.entry if known is not None else None)):
+        if await self.desk.attempt(self._store(model, known.entry if known is not None else None)):
             self._list.tell("closed")
-            await self._desk.refresh()
+            await self.desk.refresh()
 
     async def _store(self, model: EntryModel, entry: Entry | None) -> None:
-        lorebooks = self._desk.studio.lorebooks
+        lorebooks = self.desk.studio.lorebooks
         if entry is not None:
             await aside(lorebooks.save_entry, model.freeze(entry))
             return
@@ -123,19 +121,19 @@ class LoreView(Viewer):
 
     async def _lorebook(self) -> Lorebook:
         """The book's lorebook; one of its own name is made when it has none."""
-        studio, book = self._desk.studio, self._desk.book
+        studio, book = self.desk.studio, self.desk.book
         if book is None or book.lorebook_id is None:
             lorebook = await aside(studio.lorebooks.create, name=f"Lore of {book.name}" if book else "Lore")
-            await self._desk.choose(lorebook=lorebook.id)
+            await self.desk.choose(lorebook=lorebook.id)
             return lorebook
         return await aside(studio.lorebooks.get, book.lorebook_id)
 
     async def _delete(self, said: Said) -> None:
         verdict = self._verdict(EntryId(int(said["id"])))
-        deleting = self._desk.studio.lorebooks.delete_entry
-        if verdict is not None and await self._desk.attempt(aside(deleting, verdict.entry)):
+        deleting = self.desk.studio.lorebooks.delete_entry
+        if verdict is not None and await self.desk.attempt(aside(deleting, verdict.entry)):
             self._list.tell("closed")
-            await self._desk.refresh()
+            await self.desk.refresh()
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

@@ -4,77 +4,77 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from panel.viewable import Viewer
-
 from marginalia.ui.components import Masthead
+from marginalia.ui.view import View
+from marginalia.values import Book, BookId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from marginalia.ui.components.base import Said
-    from marginalia.ui.desk import Desk, Library
+    from marginalia.ui.desk import Desk
+    from marginalia.ui.reading import Library
 
 NEW = -1
 _CONNECT = -2
 
 
-class MastheadView(Viewer):
+class MastheadView(View):
     """Shows what the desk has open, and asks it for something else."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._bar = Masthead(sizing_mode="stretch_width")
         self._bar.hear(
             book=self._book, provider=self._provider, protocol=self._protocol,
             keys=lambda _: desk.wish("keys"), settings=lambda _: desk.wish("book"),
         )  # fmt: skip
-        desk.param.watch(self._update, ["book", "library", "model_state"])
+        self.follow("book", "library", "model_state", then=self._update)
 
     def __panel__(self) -> Masthead:
         return self._bar
 
     def _update(self, *_: object) -> None:
-        library: Library | None = self._desk.library
-        book = self._desk.book
+        library: Library | None = self.desk.library
+        book = self.desk.book or Book()
         if library is None:
             return
         self._bar.param.update(
-            books=[*_options(library.books, book and book.id, ""), [NEW, "New book…"]],
-            book=book.id if book else NEW,
+            books=[*_options(library.books, book.id, ""), [NEW, "New book…"]],
+            book=book.id or NEW,
             providers=[
-                *_options(library.providers, book and book.provider_id, "no model"),
+                *_options(library.providers, book.provider_id, "no model"),
                 [_CONNECT, "Connect a model…"],
             ],
-            provider=(book.provider_id if book else None) or 0,
+            provider=book.provider_id or 0,
             protocols=[
-                *_options(library.protocols, book and book.protocol_id, "no protocol"),
+                *_options(library.protocols, book.protocol_id, "no protocol"),
                 [NEW, "New protocol…"],
             ],
-            protocol=(book.protocol_id if book else None) or 0,
-            state=self._desk.model_state,
+            protocol=book.protocol_id or 0,
+            state=self.desk.model_state,
         )
 
     async def _book(self, said: Said) -> None:
         chosen = int(said["value"])
         if chosen == NEW:
-            self._desk.wish("new book")
+            self.desk.wish("new book")
         else:
-            await self._desk.open_book(chosen)
+            await self.desk.open_book(BookId(chosen))
 
     async def _provider(self, said: Said) -> None:
         chosen = int(said["value"])
         if chosen == _CONNECT:
-            self._desk.wish("connect")
+            self.desk.wish("connect")
         elif chosen:
-            await self._desk.choose(provider=chosen)
+            await self.desk.choose(provider=chosen)
 
     async def _protocol(self, said: Said) -> None:
         chosen = int(said["value"])
         if chosen == NEW:
-            self._desk.wish("new protocol")
+            self.desk.wish("new protocol")
         elif chosen:
-            await self._desk.choose(protocol=chosen)
+            await self.desk.choose(protocol=chosen)
 
 
 def _options(pairs: Sequence[tuple[int, str]], chosen: int | None, none: str) -> list[list[int | str]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from panel.viewable import Viewer
-
 from marginalia.ui.components import PromptPaper
 from marginalia.ui.messages import message_rows
+from marginalia.ui.view import View
 
 if TYPE_CHECKING:
     from marginalia.prompt.segments import Prompt
@@ -17,16 +16,15 @@ if TYPE_CHECKING:
 PROMPT_TAB = 2
 
 
-class PromptView(Viewer):
+class PromptView(View):
     """Tells the browser which messages changed; only while the tab is open."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._paper = PromptPaper(sizing_mode="stretch_both")
         self._paper.hear(ready=self._ready)
         self._told: list[dict[str, Any]] = []
-        desk.param.watch(self._update, ["prompt", "tab", "unsendable"])
+        self.follow("prompt", "tab", "unsendable", then=self._update)
 
     def __panel__(self) -> PromptPaper:
         return self._paper
@@ -36,8 +34,8 @@ class PromptView(Viewer):
         self._update(first=True)
 
     def _update(self, *_: object, first: bool = False) -> None:
-        prompt: Prompt | None = self._desk.prompt
-        if self._desk.tab != PROMPT_TAB:
+        prompt: Prompt | None = self.desk.prompt
+        if self.desk.tab != PROMPT_TAB:
             return
         rows = message_rows(prompt.messages, prompt.segments) if prompt is not None else []
         changed = [(at, row) for at, row in enumerate(rows) if at >= len(self._told) or self._told[at] != row]
@@ -45,5 +43,5 @@ class PromptView(Viewer):
         tokens = sum(row["tokens"] for row in rows)
         top = f"What would be sent now: {len(rows)} messages, {tokens:,} tokens."
         self._paper.tell(
-            "prompt", first=first, total=len(rows), changed=changed, top=self._desk.unsendable or top
+            "prompt", first=first, total=len(rows), changed=changed, top=self.desk.unsendable or top
         )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from panel.viewable import Viewer
-
 from marginalia.ui.components import Figures
+from marginalia.ui.view import View
 from marginalia.ui.words import count, doing, rate, seconds
 
 if TYPE_CHECKING:
@@ -17,23 +16,22 @@ if TYPE_CHECKING:
 RUN_TAB = 3
 
 
-class RunView(Viewer):
+class RunView(View):
     """Follows the desk's run; only while the tab is open."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._figures = Figures(sizing_mode="stretch_both", margin=(10, 0, 0, 0))
-        desk.param.watch(self._update, ["run", "running", "beat", "tab"])
+        self.follow("run", "running", "beat", "tab", then=self._update)
         self._update()
 
     def __panel__(self) -> Figures:
         return self._figures
 
     def _update(self, *_: object) -> None:
-        if self._desk.tab != RUN_TAB:
+        if self.desk.tab != RUN_TAB:
             return
-        run: Run | None = self._desk.run
+        run: Run | None = self.desk.run
         if run is None:
             self._figures.param.update(
                 headline="", note="Nothing was generated since this page was opened.", rows=[]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from panel.viewable import Viewer
-
 from marginalia.ui.components import StoryPaper
 from marginalia.ui.safe import safe
 from marginalia.ui.settler import Settler
+from marginalia.ui.view import View
 from marginalia.ui.words import ago, count, doing
 from marginalia.ui.work import aside
 from marginalia.values import PartId
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from marginalia.pipeline.run import Run
     from marginalia.story.parts import Part
     from marginalia.ui.components.base import Said
-    from marginalia.ui.desk import Desk, Shape
+    from marginalia.ui.desk import Desk
+    from marginalia.ui.reading import Shape
 
 _PAGE = 24
 _MOST = 240
@@ -37,27 +37,28 @@ class _Seen:
     last: bool
 
 
-class StoryView(Viewer):
-    """Keeps a window of the branch in the browser: the end at first, more when somebody scrolls, around a part on demand."""
+class StoryView(View):
+    """Keeps a window of the branch in the browser: its end at first, more on scrolling, around a part on demand."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         self._paper = StoryPaper(sizing_mode="stretch_both")
         self._paper.hear(
             ready=self._ready, more=self._more, end=self._to_end, edit=self._edit, save=self._save, refresh=self._again,
             step=self._step, regenerate=self._regenerate, swipe=self._swipe, branch=self._branch, delete=self._delete,
             prompt=self._prompt,
         )  # fmt: skip
-        self._start, self._stop, self._length = 0, 0, 0
+        self._first: int = 0
+        self._stop: int = 0
+        self._length: int = 0
         self._seen: dict[PartId, _Seen] = {}
         self._book: int | None = None
         self._live: PartId | None = None
         self._settler: Settler | None = None
-        desk.param.watch(self._reshape, ["shape"])
-        desk.param.watch(self._go_to, ["show"])
-        desk.param.watch(self._write, ["beat"])
-        desk.param.watch(self._running, ["running"])
+        self.follow("shape", then=self._reshape)
+        self.follow("show", then=self._go_to)
+        self.follow("beat", then=self._write)
+        self.follow("running", then=self._running)
 
     def __panel__(self) -> StoryPaper:
         return self._paper
@@ -72,64 +73,65 @@ class StoryView(Viewer):
         self._seen.clear()
         self._paper.tell("reset", first=True)
         await self._send(end=True)
-        if self._desk.running:
+        if self.desk.running:
             self._settler = None
             self._write()
 
     async def _reshape(self, *_: object) -> None:
-        desk = self._desk
+        desk = self.desk
         shape: Shape | None = desk.shape
         if shape is None or desk.book is None:
             return
         total, at_end = len(shape.branch), self._stop >= self._length
         if desk.book.id != self._book:
             self._book, at_end = desk.book.id, True
-            self._start = self._stop = 0
+            self._first = self._stop = 0
             self._seen.clear()
             self._paper.tell("reset", first=True)
         if at_end or self._stop > total:
             self._stop = total
-            self._start = max(0, min(self._start or total - _PAGE, total - _PAGE))
+            wanted = self._first or total - _PAGE
+            self._first = max(0, min(wanted, total - _PAGE))
         self._length = total
         await self._send()
 
     async def _more(self, said: Said) -> None:
         if said.get("up"):
-            self._start = max(0, self._start - _PAGE)
-            self._stop = min(self._stop, self._start + _MOST)
+            self._first = max(0, self._first - _PAGE)
+            self._stop = min(self._stop, self._first + _MOST)
         else:
             self._stop = min(self._length, self._stop + _PAGE)
-            self._start = max(self._start, self._stop - _MOST)
+            self._first = max(self._first, self._stop - _MOST)
         await self._send()
 
     async def _to_end(self, _: Said) -> None:
-        self._start, self._stop = max(0, self._length - _PAGE), self._length
+        self._first, self._stop = max(0, self._length - _PAGE), self._length
         await self._send(end=True)
 
     async def _go_to(self, *_: object) -> None:
-        shape: Shape | None = self._desk.shape
-        number = self._desk.show
+        shape: Shape | None = self.desk.shape
+        number = self.desk.show
         if shape is None or not 1 <= number <= len(shape.branch):
             return
-        self._desk.show = 0
-        if not self._start < number <= self._stop:
-            self._start = max(0, number - 1 - _PAGE // 3)
-            self._stop = min(self._length, self._start + _PAGE)
+        self.desk.show = 0
+        if not self._first < number <= self._stop:
+            self._first = max(0, number - 1 - _PAGE // 3)
+            self._stop = min(self._length, self._first + _PAGE)
         await self._send(show=shape.branch[number - 1])
 
     async def _send(self, *, end: bool = False, show: PartId | None = None) -> None:
-        shape: Shape | None = self._desk.shape
+        shape: Shape | None = self.desk.shape
         if shape is None:
             return
-        order = shape.branch[self._start : self._stop]
-        wanted = {part: self._look(shape, part, self._start + at) for at, part in enumerate(order, start=1)}
+        order = shape.branch[self._first : self._stop]
+        wanted = {part: self._look(shape, part, self._first + at) for at, part in enumerate(order, start=1)}
         fresh = [part for part, seen in wanted.items() if self._seen.get(part) != seen]
         rows = await aside(self._rows, fresh, wanted)
-        if shape is not self._desk.shape:
+        if shape is not self.desk.shape:
             return
         self._seen = wanted
         self._paper.tell(
-            "window", start=self._start + 1, total=len(shape.branch), order=list(order), parts=rows,
+            "window", start=self._first + 1, total=len(shape.branch), order=list(order), parts=rows,
             running=self._live, end=end, show=show,
         )  # fmt: skip
 
@@ -139,12 +141,12 @@ class StoryView(Viewer):
 
     def _rows(self, parts: Sequence[PartId], wanted: dict[PartId, _Seen]) -> list[dict[str, Any]]:
         now = datetime.now(UTC)
-        return [_row(self._desk.studio.story.part(part), wanted[part], now) for part in parts]
+        return [_row(self.desk.studio.story.part(part), wanted[part], now) for part in parts]
 
     # What is being written.
 
     def _write(self, *_: object) -> None:
-        run: Run | None = self._desk.run
+        run: Run | None = self.desk.run
         if run is None:
             return
         part = run.part.id if run.part is not None else None
@@ -159,7 +161,7 @@ class StoryView(Viewer):
         )  # fmt: skip
 
     async def _running(self, *_: object) -> None:
-        if self._desk.running:
+        if self.desk.running:
             return
         if self._live is not None:
             self._seen.pop(self._live, None)  # it stands there as it streamed in; now as it was stored
@@ -171,42 +173,42 @@ class StoryView(Viewer):
 
     async def _edit(self, said: Said) -> None:
         part = await self._part(said)
-        if part is not None and not (self._desk.running and self._live == part.id):
+        if part is not None and not (self.desk.running and self._live == part.id):
             self._paper.tell("edit", id=part.id, text=part.text)
 
     async def _save(self, said: Said) -> None:
-        story = self._desk.studio.story
-        await self._desk.attempt(aside(story.edit, _id(said), str(said["text"])))
+        story = self.desk.studio.story
+        await self.desk.attempt(aside(story.edit, _id(said), str(said["text"])))
 
     async def _again(self, said: Said) -> None:
         self._seen.pop(_id(said), None)
         await self._send()
 
     async def _step(self, said: Said) -> None:
-        await self._desk.step(_id(said), 1 if int(said["by"]) > 0 else -1)
+        await self.desk.step(_id(said), 1 if int(said["by"]) > 0 else -1)
 
     async def _regenerate(self, said: Said) -> None:
-        await self._desk.regenerate(_id(said))
+        await self.desk.regenerate(_id(said))
 
     async def _swipe(self, said: Said) -> None:
-        await self._desk.swipe(_id(said))
+        await self.desk.swipe(_id(said))
 
     async def _branch(self, said: Said) -> None:
-        await self._desk.branch(_id(said))
+        await self.desk.branch(_id(said))
 
     async def _delete(self, said: Said) -> None:
-        await self._desk.delete(_id(said))
+        await self.desk.delete(_id(said))
 
     def _prompt(self, said: Said) -> None:
-        self._desk.wish("prompt", _id(said))
+        self.desk.wish("prompt", _id(said))
 
     async def _part(self, said: Said) -> Part | None:
         found: list[Part] = []
 
         async def look() -> None:
-            found.append(await aside(self._desk.studio.story.part, _id(said)))
+            found.append(await aside(self.desk.studio.story.part, _id(said)))
 
-        await self._desk.attempt(look())
+        await self.desk.attempt(look())
         return found[0] if found else None
 
 

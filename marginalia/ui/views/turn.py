@@ -5,29 +5,27 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import param
-from panel.viewable import Viewer
-
 from marginalia.pipeline.states import Phase, RunState
 from marginalia.ui.components import TurnPanel
+from marginalia.ui.view import View
 from marginalia.ui.words import count, doing, rate, seconds
 from marginalia.ui.work import aside
 
 if TYPE_CHECKING:
     from marginalia.pipeline.run import Run
     from marginalia.ui.components.base import Said
-    from marginalia.ui.desk import Desk, Shape
+    from marginalia.ui.desk import Desk
+    from marginalia.ui.reading import Shape
 
 FIELDS = ("scene_setting", "pov_character", "present_characters", "instructions")
 _CARRIED = FIELDS[:3]
 
 
-class TurnView(Viewer):
+class TurnView(View):
     """Sends what is typed to the desk, and shows the run's state and the desk's trouble."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__()
-        self._desk = desk
+        super().__init__(desk)
         described = {name: [desk.turn.param[name].label, desk.turn.param[name].doc] for name in FIELDS}
         self._panel = TurnPanel(labels=described, sizing_mode="stretch_width", blocked=True)
         self._panel.hear(
@@ -35,10 +33,10 @@ class TurnView(Viewer):
             action=self._action, dismiss=self._dismiss,
         )  # fmt: skip
         self._from: object = None
-        desk.param.watch(self._carry, ["shape"])
-        desk.param.watch(self._running, ["running"])
-        desk.param.watch(self._status, ["beat", "unsendable"])
-        desk.param.watch(self._trouble, ["trouble"])
+        self.follow("shape", then=self._carry)
+        self.follow("running", then=self._running)
+        self.follow("beat", "unsendable", then=self._status)
+        self.follow("trouble", then=self._trouble)
 
     def __panel__(self) -> TurnPanel:
         return self._panel
@@ -49,7 +47,7 @@ class TurnView(Viewer):
 
     async def _carry(self, *_: object) -> None:
         """The first three fields come from the last part of the branch."""
-        desk = self._desk
+        desk = self.desk
         shape: Shape | None = desk.shape
         if shape is None or desk.book is None:
             return
@@ -64,38 +62,34 @@ class TurnView(Viewer):
         self._panel.param.update(draft_key=key, carried=carried, blocked=False)
 
     def _draft(self, said: Said) -> None:
-        self._desk.typed(_fields(said))
+        self.desk.typed(_fields(said))
 
     async def _generate(self, said: Said) -> None:
-        self._desk.typed(_fields(said))
-        await self._desk.generate()
+        self.desk.typed(_fields(said))
+        await self.desk.generate()
 
     def _stop(self, _: Said) -> None:
-        self._desk.stop()
+        self.desk.stop()
 
     def _answer(self, said: Said) -> None:
-        self._desk.answer(yes=bool(said.get("yes")))
+        self.desk.answer(yes=bool(said.get("yes")))
 
     async def _action(self, said: Said) -> None:
-        await self._desk.act(str(said.get("name")))
+        await self.desk.act(str(said.get("name")))
 
     def _dismiss(self, _: Said) -> None:
-        self._desk.dismiss()
+        self.desk.dismiss()
 
-    def _running(self, event: param.parameterized.Event, *_: object) -> None:
-        self._panel.running = self._desk.running
+    def _running(self, *_: object) -> None:
+        ended = self._panel.running and not self.desk.running
+        self._panel.running = self.desk.running
         self._status()
-        run: Run | None = self._desk.run
-        if (
-            event.old
-            and run is not None
-            and run.part is not None
-            and run.state is not RunState.NOT_SUCCESSFUL
-        ):
+        run: Run | None = self.desk.run
+        if ended and run is not None and run.part is not None and run.state is not RunState.NOT_SUCCESSFUL:
             self._panel.tell("sent", instructions=run.turn.instructions or "")
 
     def _status(self, *_: object) -> None:
-        desk = self._desk
+        desk = self.desk
         run: Run | None = desk.run
         status: dict[str, Any] = {"text": desk.unsendable}
         if run is not None and desk.running:
@@ -107,7 +101,7 @@ class TurnView(Viewer):
             self._panel.param.update(status=status, question=question)
 
     def _trouble(self, *_: object) -> None:
-        self._panel.trouble = self._desk.trouble.shown()
+        self._panel.trouble = self.desk.trouble.shown()
 
 
 def _fields(said: Said) -> dict[str, str]:
