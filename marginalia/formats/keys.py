@@ -34,6 +34,8 @@ def split_keys(joined: str) -> tuple[str, ...]:
 
 def tavern_pattern(key: str, remarks: Remarks, *, case: bool, whole_word: bool) -> Pattern:
     """A key as SillyTavern reads it: between slashes an expression that minds the case, unless it is broken."""
+    if "{{" in key:
+        remarks.inactive(f"the key {key} holds a macro, which is not filled in here")
     parts = slashed(key.strip()) if "/" in key else None
     if parts is None or len(key) > LONGEST_KEY:
         return Pattern(text=key.strip(), case=case, whole_word=whole_word)

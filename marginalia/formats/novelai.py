@@ -27,12 +27,24 @@ from marginalia.formats.coerce import (
 )
 from marginalia.formats.expressions import slashed
 from marginalia.formats.keys import as_key, tavern_pattern
-from marginalia.lore.book import Entry, EntryBudget, Lorebook, LoreSettings, Match, Pattern, Scope, When
+from marginalia.lore.book import (
+    Entry,
+    EntryBudget,
+    Filter,
+    Lorebook,
+    LoreSettings,
+    Match,
+    Pattern,
+    Scope,
+    When,
+)
 
 TITLE = "NovelAI lorebook"
 RANGE = 1_000
 _NEWEST = 6
 _AND = regex.compile(r"\s+&\s+")
+_TOGETHER = regex.compile(r"\\A(?:\(\?=\.\*((?:\\.|[^\\()])+)\))+")
+_ESCAPED = regex.compile(r"\\(.)")
 _NO_BIAS = 0.0
 
 
@@ -163,6 +175,15 @@ def _all_of(keys: list[str]) -> str:
     return r"\A" + "".join(f"(?=.*{regex.escape(key)})" for key in keys)
 
 
+def _key(source: Filter | Pattern, losses: list[str]) -> str:
+    together = (
+        _TOGETHER.fullmatch(source.text) if isinstance(source, Pattern) and source.kind == "regex" else None
+    )
+    if together is None:
+        return as_key(source, losses)
+    return " & ".join(_ESCAPED.sub(r"\1", each) for each in together.captures(1))
+
+
 def _pattern(key: str, remarks: Remarks) -> Pattern:
     # A dollar before the first slash lets placeholders expand in the expression.
     return tavern_pattern(
@@ -233,7 +254,7 @@ def _keys(entry: Entry, losses: list[str]) -> list[str]:
         return [" & ".join(as_key(each, losses) for each in match.all)]
     if match.also or match.all or match.none or match.not_all:
         losses.append("its secondary keys cannot be said there")
-    return [as_key(each, losses) for each in (*first, *match.any)]
+    return [_key(each, losses) for each in (*first, *match.any)]
 
 
 _NEW_CONFIG: Object = {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from marginalia.errors import FormatError
-from marginalia.formats import read_lore
+from marginalia.formats import read_lore, write_lore
 from marginalia.formats.base import Fidelity
 from marginalia.lore.book import Entry, Insertion, Match, Pattern, RegexFilter, TextFilter
-from tests.formats.helpers import DATA, FILES, called, entries, lore
+from tests.formats.helpers import DATA, FILES, called, entries, lore, shelved
 
 
 def fixture(name: str) -> Any:
@@ -68,6 +69,27 @@ def test_a_key_with_ampersands_alone_is_keys_that_are_all_needed() -> None:
     document = {"lorebookVersion": 6, "entries": [{"displayName": "e", "text": "t", "keys": ["a & b"]}]}
     (entry,) = entries(document)
     assert entry.match == Match(all=(Pattern(text="a"), Pattern(text="b")))
+
+
+def test_keys_with_ampersands_go_out_with_them() -> None:
+    document = fixture("novelai.lorebook")
+    file = lore(document)
+    books = shelved(file)
+    changed = [
+        replace(
+            filled,
+            entries=tuple(replace(entry, match=with_another_key(entry.match)) for entry in filled.entries),
+        )
+        for filled in books
+    ]
+    written = {
+        row["displayName"]: row["keys"] for row in json.loads(write_lore(changed, "novelai"))["entries"]
+    }
+    assert written["Wardens of Ash"] == ["grey coats", "Warden & Ash", "more"]
+
+
+def with_another_key(match: Match) -> Match:
+    return replace(match, any=(*match.any, Pattern(text="more")))
 
 
 def test_budgets_up_to_one_are_shares_and_larger_ones_tokens() -> None:

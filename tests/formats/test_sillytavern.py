@@ -68,6 +68,12 @@ def test_a_broken_expression_is_said() -> None:
     assert "/(open/" in said
 
 
+def test_a_macro_in_a_key_is_said_to_be_none_here() -> None:
+    fidelity, said = note({"key": ["{{user}}", "b"]})
+    assert fidelity is Fidelity.INACTIVE
+    assert "{{user}}" in said
+
+
 def test_the_dot_of_an_expression_stops_at_a_line_break_unless_flagged() -> None:
     rows = world({"key": ["/a.b/"], "comment": "line"}, {"key": ["/a.b/s"], "comment": "all"})
     assert called(rows, "a\nb") == ["all"]
