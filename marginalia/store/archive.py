@@ -9,6 +9,7 @@ import anyio
 
 from marginalia.pipeline.ports import Opened
 from marginalia.store.drafts import begin, finish, fresh_part, keep, take_back
+from marginalia.store.journal import moment_of, record
 from marginalia.store.pages import Before, Draft, pages_key
 from marginalia.store.rows import home_of, pages_of
 from marginalia.store.session import Change
@@ -92,11 +93,12 @@ class StoredArchive:
         numbers, now = tuple(summaries), self._desk.clock()
 
         def work(transaction: Transaction) -> None:
-            BOOKS.mine(transaction, book, self._desk.user)
-            pages = pages_of(transaction, book)
+            before = moment_of(BOOKS.mine(transaction, book, self._desk.user), pages_of(transaction, book))
+            pages = before.pages
             for number in numbers:
                 pages = unwind(transaction, pages, book, number, now)
             transaction.put(pages_key(book), pages)
+            record(transaction, book, before, "summary", None, now)
             transaction.notify(self._desk.user, Change(kind="summary", book_id=book))
 
         await self._done(work)

@@ -101,10 +101,7 @@ class Copies:
 
     def all(self) -> tuple[Copy, ...]:
         """The copies that are there, newest first."""
-        if self.folder is None or not self.folder.is_dir():
-            return ()
-        found = (_described(path) for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
-        return tuple(sorted(found, key=lambda copy: copy.taken, reverse=True))
+        return () if self.folder is None else listed(self.folder)
 
     def prune(self, keep: Keep | None = None) -> tuple[Copy, ...]:
         """Delete the copies that are too many, and return them."""
@@ -116,6 +113,13 @@ class Copies:
     def verify(self, copy: Copy | Path) -> Examination:
         """Read everything in a copy; raises ``StoreDamaged`` for one that cannot be read."""
         return verify(copy.path if isinstance(copy, Copy) else copy)
+
+
+def listed(folder: Path) -> tuple[Copy, ...]:
+    """The copies in a folder, newest first; none where there is no such folder."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    found = (_described(path) for path in paths if _NAME.fullmatch(path.name))
+    return tuple(sorted(found, key=lambda copy: copy.taken, reverse=True))
 
 
 def outdated(copies: Iterable[Copy], keep: Keep) -> tuple[Copy, ...]:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _LINKS = frozenset({"provider_id", "protocol_id", "lorebook_id"})
 _PARTS = (
-    "SELECT id, uid, parent_id, text_id, summary_id, created_at, deleted_at, label, bookmarked FROM part WHERE book_id = ? "
-    "ORDER BY id"
+    "SELECT id, uid, parent_id, text_id, summary_id, created_at, deleted_at, label, bookmarked FROM part "
+    "WHERE book_id = ? ORDER BY id"
 )
 _VERSIONS = (
     "SELECT id, part_id, origin, text, reasoning, lore_id, receipt_id, detail, created_at FROM part_text "

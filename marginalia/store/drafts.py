@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from marginalia.errors import Busy
+from marginalia.store.journal import Moment, now_in, record
 from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key, placed
 from marginalia.store.receipts import store_receipt
 from marginalia.store.rows import (
@@ -120,6 +121,7 @@ def finish(
     pages = pages_of(transaction, part.book_id)
     place = pages.tree[part.id]
     draft = pages.drafts.get(part.id)
+    before = _before_answer(transaction, pages, part, draft)
     number = draft.receipt_id if draft else None
     if receipt is not None:
         number = store_receipt(transaction, part.book_id, part.id, receipt)
@@ -130,6 +132,7 @@ def finish(
     if draft is not None and draft.before.summary_id is not None:
         pages = put_away(transaction, pages, draft.before.summary_id, now)
     transaction.put(pages_key(part.book_id), pages)
+    record(transaction, part.book_id, before, "generate", part.id, now)
     tell_story(transaction, part.book_id)
     return part
 
@@ -179,6 +182,23 @@ def tell_story(transaction: Transaction, book: BookId, *, draft: bool = False) -
     record = BOOKS.find(transaction, book)
     if record is not None:
         transaction.notify(record.owner, Change(kind="draft" if draft else "story", book_id=book))
+
+
+def _before_answer(transaction: Transaction, pages: Pages, part: Part, draft: Draft | None) -> Moment:
+    """The story as it would be without the answer that has come: what undoing it gives back."""
+    at = now_in(transaction, part.book_id)
+    if draft is None:
+        return at
+    before, place = draft.before, pages.tree[part.id]
+    if draft.request == "regenerate" and before.text_id:
+        former = placed(version_of(transaction, before.text_id).part, place)
+        summary = before.summary_id if before.summary_id in pages.summaries else place.summary_id
+        former = dataclasses.replace(former, summary_id=summary)
+        pages = pages.with_nodes(node_of(former, before.text_id))
+    else:
+        pages = dataclasses.replace(pages, tree=pages.tree.without(part.id))
+    leaf = before.leaf if at.leaf == part.id else at.leaf
+    return Moment(leaf=leaf, shared=before.shared, pages=pages)
 
 
 def _leaf_after(pages: Pages, draft: Draft, swiped: PartId | None, parent: PartId | None) -> PartId | None:

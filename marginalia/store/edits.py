@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from marginalia.errors import NotFound
+from marginalia.errors import InvalidInput, NotFound
 from marginalia.store.codec import bare, from_json, to_json
 from marginalia.store.drafts import lift_children
 from marginalia.store.pages import pages_key
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from marginalia.store.pages import Pages
     from marginalia.store.session import Session, Transaction
     from marginalia.story.parts import Part, Summary
-    from marginalia.values import Book
+    from marginalia.values import Book, BookId
 
 
 def append_part(
@@ -71,41 +71,22 @@ def copy_part(transaction: Transaction, pages: Pages, number: PartId, *, uid: st
 
 def delete_part(transaction: Transaction, book: Book, pages: Pages, number: PartId, now: datetime) -> None:
     """Move a part to the trash; its children move up, and the active leaf stays on a living part."""
-    node, children = pages.tree[number], pages.tree.children(number)
-    was = {"parent": node.parent_id, "children": children, "leaf": book.active_leaf == number}
-    pages = lift_children(transaction, pages, number)
-    transaction.rows("UPDATE part SET deleted_at = ? WHERE id = ?", bare(now), number)
-    transaction.rows(
-        "INSERT INTO trash (kind, item_id, book_id, data, deleted_at) VALUES ('part', ?, ?, ?, ?)",
-        number,
-        book.id,
-        to_json(was),
-        bare(now),
-    )
-    pages = dataclasses.replace(pages, tree=pages.tree.without(number))
+    parent, children = pages.tree[number].parent_id, pages.tree.children(number)
+    pages = bury(transaction, book, pages, number, now)
     transaction.put(pages_key(book.id), pages)
     if book.active_leaf == number:
-        beside = pages.tree.children(None)
-        line = children or beside
+        line = children or pages.tree.children(None)
         end = pages.tree.deepest(line[-1]) if line else None
-        BOOKS.move(transaction, book, leaf=end if node.parent_id is None else node.parent_id)
+        BOOKS.move(transaction, book, leaf=end if parent is None else parent)
 
 
 def undelete_part(transaction: Transaction, book: Book, pages: Pages, number: PartId) -> Part:
     """Put a part back between its parent and those of its children that went to that parent."""
-    row = transaction.row(
-        "DELETE FROM trash WHERE kind = 'part' AND item_id = ? AND book_id = ? RETURNING data",
-        number,
-        book.id,
-    )
-    if row is None:
-        raise NotFound(f"Part {number} is not in the trash; it may have been restored already.")
-    was: dict[str, Any] = from_json(row[0])
-    parent = _living(transaction, pages, was["parent"])
+    was = unbury(transaction, book.id, number)
+    parent = nearest_living(transaction, pages, was["parent"])
     node = dataclasses.replace(load_node(transaction, number), parent_id=parent)
     if node.summary_id not in pages.summaries:
         node = dataclasses.replace(node, summary_id=None)
-    transaction.rows("UPDATE part SET deleted_at = NULL WHERE id = ?", number)
     nodes = pages.tree.nodes()
     children = [nodes[child] for child in was["children"] if child in nodes]
     back = [dataclasses.replace(each, parent_id=number) for each in children if each.parent_id == parent]
@@ -118,7 +99,44 @@ def undelete_part(transaction: Transaction, book: Book, pages: Pages, number: Pa
     return part_in(transaction, pages, number)
 
 
-def _living(session: Session, pages: Pages, part: PartId | None) -> PartId | None:
+def bury(transaction: Transaction, book: Book, pages: Pages, number: PartId, now: datetime) -> Pages:
+    """Put a part into the trash and hand its children to its parent; the caller cares for the active leaf."""
+    was = {
+        "parent": pages.tree[number].parent_id,
+        "children": pages.tree.children(number),
+        "leaf": book.active_leaf == number,
+    }
+    pages = lift_children(transaction, pages, number)
+    transaction.rows("UPDATE part SET deleted_at = ? WHERE id = ?", bare(now), number)
+    transaction.rows(
+        "INSERT INTO trash (kind, item_id, book_id, data, deleted_at) VALUES ('part', ?, ?, ?, ?)",
+        number,
+        book.id,
+        to_json(was),
+        bare(now),
+    )
+    return dataclasses.replace(pages, tree=pages.tree.without(number))
+
+
+def unbury(transaction: Transaction, book: BookId, number: PartId) -> dict[str, Any]:
+    """Take a part out of the trash; the answer says where it was. Raises ``NotFound``."""
+    row = transaction.row(
+        "DELETE FROM trash WHERE kind = 'part' AND item_id = ? AND book_id = ? RETURNING data", number, book
+    )
+    if row is None:
+        raise NotFound(f"Part {number} is not in the trash; it may have been restored already.")
+    transaction.rows("UPDATE part SET deleted_at = NULL WHERE id = ?", number)
+    was: dict[str, Any] = from_json(row[0])
+    return was
+
+
+def refuse_loop(pages: Pages, number: PartId, parent: PartId | None) -> None:
+    """Raise ``InvalidInput`` if a part would come to stand below itself, ``NotFound`` for a parent that is not there."""
+    if parent is not None and number in pages.tree.branch(pages.tree[parent].id):
+        raise InvalidInput("A part cannot stand below itself.")
+
+
+def nearest_living(session: Session, pages: Pages, part: PartId | None) -> PartId | None:
     """The part, or its nearest ancestor that is not deleted."""
     while part is not None and part not in pages.tree:
         try:

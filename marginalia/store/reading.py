@@ -79,7 +79,7 @@ class Reading:
         return self._read_at(part, work)
 
     def revisions(self, part: Part | PartId) -> tuple[Revision, ...]:
-        """The texts that a part has had, oldest first; the last one is what it has now."""
+        """The texts that a part has had, oldest first; one is what it has now (``current``)."""
         return self._read_at(
             part, lambda session, pages, number: revisions_of(session, number, pages.tree[number].text_id)
         )

@@ -40,8 +40,7 @@ def revisions_of(session: Session, part: PartId, current: int) -> tuple[Revision
     )
     revisions: list[Revision] = []
     for number, text, origin, detail, created in rows:
-        if revisions and revisions[-1].text == text:
-            revisions.pop()
+        same = revisions.pop() if revisions and revisions[-1].text == text else None
         fields = from_json(detail)
         revisions.append(
             Revision(
@@ -52,7 +51,7 @@ def revisions_of(session: Session, part: PartId, current: int) -> tuple[Revision
                 tokens=fields.get("tokens", 0),
                 words=fields.get("words", 0),
                 created=utc(created),
-                current=number == current,
+                current=number == current or (same is not None and same.current),
             )
         )
     return tuple(revisions)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeVar
 
 from marginalia.errors import NotFound
+from marginalia.store.journal import moment_of, record
 from marginalia.store.pages import Pages, pages_key
 from marginalia.store.rows import home_of, pages_of
 from marginalia.store.session import Change
@@ -94,10 +95,14 @@ class SummaryShelf:
         return self._change(number, work)
 
     def _change(self, part: PartId, work: Callable[[Transaction, BookId, Pages], tuple[Pages, T]]) -> T:
+        now = self._desk.clock()
+
         def job(transaction: Transaction) -> T:
-            book = self._book(transaction, part).id
-            pages, result = work(transaction, book, pages_of(transaction, book))
+            record_of = self._book(transaction, part)
+            book, before = record_of.id, moment_of(record_of, pages_of(transaction, record_of.id))
+            pages, result = work(transaction, book, before.pages)
             transaction.put(pages_key(book), pages)
+            record(transaction, book, before, "summary", part, now)
             transaction.notify(self._desk.user, Change(kind="summary", book_id=book))
             return result
 

@@ -28,6 +28,14 @@ def put_summary(
         summary = dataclasses.replace(
             summary, id=SummaryId(transaction.rows("SELECT nextval('summary_id')")[0][0])
         )
+    pages = write_summary(transaction, pages, book, summary)
+    node = dataclasses.replace(pages.tree[summary.part_id], summary_id=summary.id)
+    write_node(transaction, node)
+    return pages.with_nodes(node), summary
+
+
+def write_summary(transaction: Transaction, pages: Pages, book: BookId, summary: Summary) -> Pages:
+    """Store a summary without putting it on its part."""
     transaction.rows("DELETE FROM summary WHERE id = ?", summary.id)
     transaction.rows(
         "INSERT INTO summary (id, book_id, part_id, data, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -37,10 +45,7 @@ def put_summary(
         to_json(fields_of(summary, without=_APART)),
         bare(summary.created),
     )
-    node = dataclasses.replace(pages.tree[summary.part_id], summary_id=summary.id)
-    write_node(transaction, node)
-    pages = pages.with_nodes(node)
-    return dataclasses.replace(pages, summaries={**pages.summaries, summary.id: summary}), summary
+    return dataclasses.replace(pages, summaries={**pages.summaries, summary.id: summary})
 
 
 def put_away(transaction: Transaction, pages: Pages, summary: SummaryId, now: datetime) -> Pages:
