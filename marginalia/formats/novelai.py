@@ -1,4 +1,4 @@
-"""NovelAI's ``.lorebook`` (versions 1 to 6) and ``.scenario``.
+"""NovelAI's ``.lorebook``, versions 1 to 6.
 
 Fields: research/others.md, 3.1. Categories become lorebooks below the first one, so that one that is switched off
 switches off what is in it.
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import regex
 
-from marginalia.formats.base import BookFields, Note, Place, Remarks, Row, Shelf, Volume, Written
+from marginalia.formats.base import Note, Place, Remarks, Row, Shelf, Volume, Written
 from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import (
     Json,
@@ -49,30 +49,11 @@ _NO_BIAS = 0.0
 
 
 def _read(document: Json, file: str) -> Shelf:
-    return _shelf(obj(document), file or "NovelAI lorebook", "novelai", TITLE, document)
+    return shelf_of(obj(document), file or "NovelAI lorebook", "novelai", TITLE, document)
 
 
-def _read_scenario(document: Json, file: str) -> Shelf:
-    scenario = obj(document)
-    name = one_line(text(scenario.get("title"))) or file or "NovelAI scenario"
-    shelf = _shelf(obj(scenario.get("lorebook")), name, "novelai_scenario", "NovelAI scenario", document)
-    memory, note, *_ = (*(text(obj(each).get("text")) for each in rows(scenario.get("context"))), "", "")
-    notes = list(shelf.notes)
-    if rows(scenario.get("ephemeralContext")):
-        notes.append(Note(remarks=("its ephemeral context is kept with the lorebook and does nothing here",)))
-    fields = BookFields(
-        name=name,
-        description=text(scenario.get("description")),
-        first_message=text(scenario.get("prompt")),
-        memory=memory,
-        authors_note=note,
-    )
-    return replace(
-        shelf, book_fields=fields, notes=notes, story_too=bool(text(scenario.get("prompt")).strip())
-    )
-
-
-def _shelf(lore: Object, name: str, format_: str, title: str, document: Json) -> Shelf:
+def shelf_of(lore: Object, name: str, format_: str, title: str, document: Json) -> Shelf:
+    """The lorebook in a document, with its categories."""
     categories = [obj(each) for each in rows(lore.get("categories")) if obj(each).get("id")]
     volumes = [Volume(name=name, settings=_SETTINGS, subbooks=tuple(range(1, len(categories) + 1)))]
     volumes += [_category(each) for each in categories]
@@ -221,7 +202,8 @@ def _unused(raw: Object, config: Object, remarks: Remarks) -> None:
         remarks.approximated(f"stood at position {place} there; here it stands in the lore block")
 
 
-def _write(entry: Entry, target: Target) -> Written:
+def write(entry: Entry, target: Target) -> Written:
+    """An entry of ours as one of NovelAI's."""
     losses: list[str] = []
     prefix, suffix = _around(target.raw)
     payload = entry.payload.removeprefix(prefix)
@@ -277,7 +259,8 @@ def _blank(_: Lorebook) -> Json:
     }
 
 
-def _again(raw: Object, _: Place) -> Entry:
+def again(raw: Object, _: Place) -> Entry:
+    """The entry that a row was read as."""
     return _entry(raw, Remarks())
 
 
@@ -287,18 +270,8 @@ NOVELAI = Codec(
     sees=lambda document: "lorebookVersion" in obj(document),
     read=_read,
     path=lambda _: ("entries",),
-    write=_write,
-    again=_again,
+    write=write,
+    again=again,
     blank=_blank,
     ending="lorebook",
-)
-NOVELAI_SCENARIO = Codec(
-    id="novelai_scenario",
-    title="NovelAI scenario",
-    sees=lambda document: "scenarioVersion" in obj(document),
-    read=_read_scenario,
-    path=lambda _: ("lorebook", "entries"),
-    write=_write,
-    again=_again,
-    ending="scenario",
 )

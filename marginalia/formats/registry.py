@@ -14,7 +14,8 @@ from marginalia.formats.coerce import Json, is_list, is_object, obj, one_line, r
 from marginalia.formats.koboldai import KOBOLDAI, KOBOLDAI_LIST
 from marginalia.formats.marginalia import MARGINALIA
 from marginalia.formats.mikupad import MIKUPAD
-from marginalia.formats.novelai import NOVELAI, NOVELAI_SCENARIO
+from marginalia.formats.novelai import NOVELAI
+from marginalia.formats.novelai_scenario import NOVELAI_SCENARIO
 from marginalia.formats.risuai import RISUAI
 from marginalia.formats.sillytavern import SILLYTAVERN
 

@@ -9,7 +9,7 @@ from marginalia.formats.cards import CARD, book_fields
 from marginalia.formats.coerce import Json, Object, is_object, obj, one_line, rows, text, texts
 from marginalia.formats.koboldai import KOBOLDAI
 from marginalia.formats.mikupad import MIKUPAD, value_of
-from marginalia.formats.novelai import NOVELAI_SCENARIO
+from marginalia.formats.novelai_scenario import NOVELAI_SCENARIO
 from marginalia.formats.stories.tree import Leaf, StoryCodec, StoryFile
 
 
