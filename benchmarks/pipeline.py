@@ -1,7 +1,7 @@
 """Figures of the pipeline, each measured side by side in one run: ``uv run python -m benchmarks.pipeline``.
 
-* the rate of a stream through the whole pipeline against bare httpx that reads the same server: at 500 tokens a second (ten
-  times what people read), and flat out
+* the rate of a stream through the whole pipeline against bare httpx that reads the same server: at 500 tokens
+  a second, and flat out
 * how much later the first token comes
 * what a chunk costs at 1 KB and at 100 KB of answer
 * a preview of a book of 10,000 parts against one of 100
@@ -126,9 +126,9 @@ async def streaming(studio: mg.Studio, base_url: str) -> None:
         )
 
 
-def new_book(studio: mg.Studio, base_url: str, model: str = "m") -> mg.Book:
+def new_book(studio: mg.Studio, base_url: str, model: str = "m", context: int = 100_000) -> mg.Book:
     provider = studio.providers.create(
-        name="Stub", base_url=base_url, model=model, max_context=100_000, max_response=8_000
+        name="Stub", base_url=base_url, model=model, max_context=context, max_response=1_000
     )
     protocol = studio.protocols.create(name="Plain")
     return studio.books.create(name="Bench", provider=provider, protocol=protocol)
@@ -157,7 +157,7 @@ def chunk_cost() -> None:
 
 async def previews(studio: mg.Studio, base_url: str) -> None:
     """The same budget, so that the same few parts are sent; only what is stored differs."""
-    books = [new_book(studio, base_url) for _ in range(2)]
+    books = [new_book(studio, base_url, context=8_192) for _ in range(2)]
     for book, parts in zip(books, (100, 10_000), strict=True):
         parent = None
         for number in range(parts):
