@@ -1,0 +1,140 @@
+"""What can be asked for on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - it has no public name
+_FORMATS = "md, txt, html, epub, docx or pdf"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="marginalia", description="Write long fiction with a language model, and see what it is sent."
+    )
+    top.add_argument(
+        "--home",
+        type=Path,
+        metavar="FOLDER",
+        help="where the database is (else MARGINALIA_HOME, else the system's folder for user data)",
+    )
+    top.add_argument("--user", default="local", help="whose books (default: local)")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _serve(commands)
+    _import(commands)
+    _export(commands)
+    _backup(commands)
+    commands.add_parser("doctor", help="look for trouble, and say what to do about it")
+    return top
+
+
+def _serve(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="start the app for a browser")
+    serve.add_argument(
+        "--address", default="127.0.0.1", help="on which address to listen (default: this machine only)"
+    )
+    serve.add_argument("--port", type=_port, default=5006, help="default: 5006; 0 takes a free one")
+    serve.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a name by which browsers reach the app, for instance behind a proxy; may be repeated",
+    )
+    serve.add_argument(
+        "--auth",
+        type=Path,
+        metavar="FILE",
+        help="ask for a name and a password; a JSON file: name to password",
+    )
+    serve.add_argument(
+        "--without-login",
+        action="store_true",
+        help="listen beyond this machine without a login: whoever reaches the address reads and writes your books",
+    )
+    serve.add_argument("--show", action="store_true", help="open a browser")
+    serve.add_argument(
+        "--copy-every",
+        type=_hours,
+        default=24.0,
+        metavar="HOURS",
+        help="copy the database (default: 24; 0: never)",
+    )
+
+
+def _import(commands: Commands) -> None:
+    importing = commands.add_parser("import", help="bring in lorebooks, cards, stories and backups of books")
+    importing.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    importing.add_argument(
+        "--as",
+        dest="kind",
+        choices=("lore", "story", "book"),
+        help="what the files are (default: told by content)",
+    )
+
+
+def _export(commands: Commands) -> None:
+    export = commands.add_parser("export", help="write the active branch of a book to a file")
+    export.add_argument("book", help="the book's name, number or identifier")
+    export.add_argument("-f", "--format", help=f"{_FORMATS} (default: by the file's name, else epub)")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="- is standard output")
+    export.add_argument("--force", action="store_true", help="replace the file if it is there")
+    export.add_argument("--from", dest="first", type=int, metavar="N", help="the first part, counted from 1")
+    export.add_argument("--to", dest="last", type=int, metavar="N", help="the last part")
+    export.add_argument("--title", help="default: the book's name")
+    export.add_argument("--author", default="")
+    export.add_argument("--language", default="en", metavar="TAG", help="of the story (default: en)")
+    export.add_argument("--no-title-page", action="store_true")
+    export.add_argument("--no-contents", action="store_true", help="leave out the table of contents")
+    export.add_argument("--breaks", action="store_true", help="a scene break between parts")
+
+
+def _backup(commands: Commands) -> None:
+    backup = commands.add_parser("backup", help="keep and bring back books, or the whole database")
+    actions = backup.add_subparsers(dest="action", required=True, metavar="ACTION")
+    book = actions.add_parser("book", help="write one file with everything of a book")
+    book.add_argument("book", help="the book's name, number or identifier")
+    book.add_argument("-o", "--output", type=Path, metavar="FILE")
+    book.add_argument("--force", action="store_true", help="replace the file if it is there")
+    show = actions.add_parser("show", help="check a backup of a book, and say what is in it")
+    show.add_argument("file", type=Path)
+    restore = actions.add_parser("restore", help="bring a book back from its backup")
+    restore.add_argument("file", type=Path)
+    restore.add_argument("--into", metavar="BOOK", help="replace this book (default: make a new one)")
+    restore.add_argument(
+        "--story-only", action="store_true", help="with --into: leave its settings as they are"
+    )
+    restore.add_argument("--name", help="of the new book")
+    database = actions.add_parser(
+        "database", help="copy the whole database, and drop copies that are too many"
+    )
+    database.add_argument(
+        "--keep", type=int, default=7, metavar="N", help="the newest N copies stay (default: 7)"
+    )
+    database.add_argument(
+        "--weeks", type=int, default=4, metavar="N", help="and one of each of N weeks (default: 4)"
+    )
+    actions.add_parser("list", help="the copies of the database")
+    verify = actions.add_parser("verify", help="read everything in copies (default: in all)")
+    verify.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    back = actions.add_parser(
+        "put-back", help="put a copy in the place of the database, which is moved aside"
+    )
+    back.add_argument("file", type=Path)
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:  # noqa: PLR2004 - what a port is
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return number
+
+
+def _hours(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 24 * 366:
+        raise argparse.ArgumentTypeError("hours are a number, 0 or more")
+    return number

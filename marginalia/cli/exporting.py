@@ -1,0 +1,45 @@
+"""``marginalia export``."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from marginalia.cli.shop import book_called, studio_for, write_file
+from marginalia.cli.talk import Talk, megabytes
+from marginalia.export import format_named
+from marginalia.studio.names import file_name
+
+STANDARD_OUTPUT = Path("-")
+
+
+def run(options: Namespace, talk: Talk) -> int:
+    """Write the active branch of a book to a file."""
+    path: Path | None = options.output
+    suffix = "" if path is None or path == STANDARD_OUTPUT else path.suffix
+    kind = format_named(options.format or suffix or "epub")
+    with studio_for(options) as studio:
+        book = book_called(studio, options.book)
+        talk.step(f"Writing {book.name!r} as {kind.name}")
+        data = studio.story.export(
+            book,
+            kind.key,
+            first=options.first,
+            last=options.last,
+            title=options.title,
+            author=options.author,
+            language=options.language,
+            title_page=not options.no_title_page,
+            contents=False if options.no_contents else None,
+            breaks=options.breaks,
+        )
+    talk.done()
+    if path == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(data)
+        return 0
+    target = path or Path(file_name(book.name) + kind.suffix)
+    write_file(target, data, force=options.force)
+    talk.say(str(target))
+    talk.note(f"{kind.name}, {megabytes(len(data))}")
+    return 0
