@@ -79,10 +79,10 @@ def _owned(lorebook: Lorebook, owner: str, now: datetime) -> Lorebook:
 
 
 def _row(entry: Entry, now: datetime) -> tuple[object, ...]:
-    tidy = dataclasses.replace(
-        entry, tags=tidy_tags(entry.tags), negative_tags=tidy_tags(entry.negative_tags)
-    )
-    data = to_json(fields_of(tidy, without=_APART))
+    tags, negative = tidy_tags(entry.tags), tidy_tags(entry.negative_tags)
+    if (tags, negative) != (entry.tags, entry.negative_tags):
+        entry = dataclasses.replace(entry, tags=tags, negative_tags=negative)
+    data = to_json(fields_of(entry, without=_APART))
     return entry.uid, storable(entry.name.strip()), data, bare(entry.created or now)
 
 

@@ -25,6 +25,7 @@ from marginalia.store import Store
 from marginalia.store.backup import desk_of
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
+from marginalia.studio.calm import without_collections
 from marginalia.values import LorebookId
 
 
@@ -97,11 +98,12 @@ class LoreShelf(Lorebooks):
             FormatError: the file is no lore, broken, or cannot be read. Nothing was stored.
             InvalidInput: there is no format of that name.
         """
-        file = _read(source, format)
-        taken = taken_uids(self._desk, [each.uid for each in file.shelf.volumes if each.uid])
-        bound = file.bind(new_uid=self._desk.new_uid, taken=taken, name=name)
-        stored = plant(self._desk, [Seedling(each.lorebook, each.entries, each.below) for each in bound])
-        return replace(_report(file), lorebooks=stored, names=tuple(each.name for each in stored))
+        with without_collections():
+            file = _read(source, format)
+            taken = taken_uids(self._desk, [each.uid for each in file.shelf.volumes if each.uid])
+            bound = file.bind(new_uid=self._desk.new_uid, taken=taken, name=name)
+            stored = plant(self._desk, [Seedling(each.lorebook, each.entries, each.below) for each in bound])
+            return replace(_report(file), lorebooks=stored, names=tuple(each.name for each in stored))
 
     def import_files(
         self, sources: Iterable[Source], *, progress: Progress | None = None
@@ -130,7 +132,8 @@ class LoreShelf(Lorebooks):
         format: str | None = None,  # noqa: A002 - the public word for it
     ) -> ImportReport:
         """What :meth:`import_file` would do, without storing anything. Raises the same."""
-        report = _report(_read(source, format))
+        with without_collections():
+            report = _report(_read(source, format))
         return replace(report, names=(name, *report.names[1:])) if name else report
 
     def report(self, lorebook: Lorebook | int) -> ImportReport | None:
@@ -159,7 +162,8 @@ class LoreShelf(Lorebooks):
             NotFound: there is no such lorebook.
             InvalidInput: there is no such format, or it only takes back what came from it.
         """
-        return write_lore(self._family(lorebook), format)
+        with without_collections():
+            return write_lore(self._family(lorebook), format)
 
     def _family(self, lorebook: Lorebook | int) -> tuple[FilledLorebook, ...]:
         """The lorebook and those below it, breadth-first, each once; deleted ones are left out."""

@@ -15,6 +15,7 @@ from marginalia.store.backup import Backups, desk_of
 from marginalia.store.backup_check import checked
 from marginalia.store.backup_records import BookBackup, BookRow, PartRow, VersionRow
 from marginalia.story.parts import count_words
+from marginalia.studio.calm import without_collections
 from marginalia.studio.lorebooks import Source, contents, source_name
 from marginalia.values import Book
 
@@ -65,11 +66,12 @@ class StoryImports:
             FormatError: the file is no story, broken, or cannot be read. Nothing was stored.
         """
         file = source_name(source)
-        stories = read_stories(contents(source), file)
-        books = tuple(
-            self._backups.plant(checked(self._backup(each, name if not number else None)))
-            for number, each in enumerate(stories)
-        )
+        with without_collections():
+            stories = read_stories(contents(source), file)
+            books = tuple(
+                self._backups.plant(checked(self._backup(each, name if not number else None)))
+                for number, each in enumerate(stories)
+            )
         return StoryReport(
             file=file,
             format=stories[0].format,
