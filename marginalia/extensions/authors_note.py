@@ -6,49 +6,60 @@ It is kept per book under the setting ``authors_note``: ``{"text": ..., "private
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import dataclass
 
-from marginalia.extensions.host import Host
-from marginalia.pipeline.events import BeforePrepareContent
-from marginalia.pipeline.run import Run
+from marginalia.extensions.api import Extension, Host, Panel, View
+from marginalia.prompt.segments import Prompt
 from marginalia.prompt.stages import Insert
 from marginalia.values import Book, Role
 
-SETTING = "authors_note"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """The note of a book; ``depth`` counts messages from the end of the prompt."""
+
+    text: str = ""
+    private: str = ""
+    depth: int = 1
+    role: Role = "system"
+    on: bool = True
 
 
-class AuthorsNote:
-    """The bundled example of an extension: one listener."""
+class AuthorsNote(Extension):
+    """The bundled example of an extension: one message, and a panel to write it in."""
 
     name = "authors-note"
+    title = "Author's note"
+    description = "A reminder near the end of every prompt, and a private note that is never sent."
 
     def install(self, host: Host) -> None:
-        """Listen where room can still be taken."""
-        host.on(BeforePrepareContent, self.insert)
+        """Place the note; the budget counts it, so the two cannot disagree."""
+        notes = host.book_data(Note)
+        host.insert(lambda _run, event: message(notes.of(event.book)))
 
-    def insert(self, run: Run, event: BeforePrepareContent) -> BeforePrepareContent | None:  # noqa: ARG002 - a listener's shape
-        """Ask for the note to be placed; the budget counts it and the payload places it, so the two cannot disagree."""
-        note = note_of(event.book)
-        return replace(event, inserts=(*event.inserts, note)) if note else None
+        def show(_studio: View, book: Book, _prompt: Prompt | None) -> str:
+            return described(notes.of(book))
+
+        host.panel(Panel(title=self.title, show=show, form=notes))
 
 
-def note_of(book: Book) -> Insert | None:
-    """The note of *book*, if it has one that is switched on and not blank."""
-    note = cast("Mapping[str, Any]", book.settings.get(SETTING) or {})
-    text = str(note.get("text") or "")
-    if not text.strip() or not note.get("on", True):
+def message(note: Note) -> Insert | None:
+    """The message that *note* puts into the prompt, if it is switched on and not blank."""
+    if not note.on or not note.text.strip():
         return None
-    role = cast("Role", note.get("role") if note.get("role") in {"system", "user", "assistant"} else "system")
     return Insert(
-        text=text,
+        text=note.text,
         owner="author's note",
-        role=role,
-        depth=_depth(note.get("depth")),
+        role=note.role,
+        depth=max(0, note.depth),
         reason="the author's note",
     )
 
 
-def _depth(wanted: object) -> int:
-    return max(0, wanted) if isinstance(wanted, int) else 1
+def described(note: Note) -> str:
+    """What becomes of *note*, for people."""
+    if message(note) is None:
+        return "Nothing is sent: the note is " + ("switched off." if note.text.strip() else "empty.")
+    places = {0: "after the request", 1: "before the request"}
+    where = places.get(max(0, note.depth), f"{note.depth} messages before the end")
+    return f"Sent as a *{note.role}* message {where}."

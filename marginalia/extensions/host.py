@@ -1,116 +1,192 @@
-"""What one extension may touch, and finding extensions by entry point.
-
-Closing a host takes back all that was done through it.
-"""
+"""The hands of one extension: what it does through them is guarded, kept under its name, and undone by ``close``."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from importlib.metadata import entry_points
-from typing import Protocol, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from inspect import isawaitable
+from threading import Lock
+from typing import Any, TypeVar
 
+from marginalia.errors import InvalidInput
+from marginalia.extensions.api import (
+    SECONDS,
+    BookData,
+    Exporter,
+    Extension,
+    Host,
+    LoreFormat,
+    Panel,
+    Placing,
+    UserData,
+)
+from marginalia.extensions.data import StoredBookData, StoredUserData, fresh, key_of
+from marginalia.extensions.guard import Health, guarded_listener, guarded_macro, guarded_step
 from marginalia.pipeline.engine import Pipeline
-from marginalia.pipeline.events import Event
-from marginalia.pipeline.hooks import LISTENER_SECONDS, Listener
-from marginalia.pipeline.slots import Slot, Wrapper
+from marginalia.pipeline.events import BeforePrepareContent, Event
+from marginalia.pipeline.hooks import Listener, Problem
+from marginalia.pipeline.run import Run
+from marginalia.pipeline.slots import Slot, Step, Wrapper
+from marginalia.prompt.macros.builtin import MACROS, WITHOUT_MEANING
+from marginalia.prompt.macros.table import MacroFunction, MacroTable
+from marginalia.store.repositories import Books
+from marginalia.store.settings import Settings
 from marginalia.values import BookId
 
 E = TypeVar("E", bound=Event)
 In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
-GROUP = "marginalia.extensions"
-logger = logging.getLogger("marginalia.extensions")
+T = TypeVar("T")
+WITHOUT_MEANING_HERE = frozenset(name.lower() for name in WITHOUT_MEANING)
 
 
-class Extension(Protocol):
-    """An extension: a name, and what it subscribes when it is installed."""
+@dataclass(frozen=True, slots=True)
+class OwnedMacro:
+    """A macro and the extension that brings it."""
 
+    owner: str
     name: str
+    function: MacroFunction
+    minimum: int
+    maximum: int | None
 
-    def install(self, host: Host) -> None:
-        """Subscribe and wrap through *host*; if this raises, nothing of it is left behind."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class OwnedPanel:
+    """A panel and the extension that brings it."""
+
+    owner: str
+    panel: Panel
 
 
-class Host:
-    """The hands of one extension. Everything done through it is undone by :meth:`close`."""
+@dataclass(slots=True, kw_only=True)
+class Surroundings:
+    """What hosts work on; the lists hold what all extensions have brought, in the order in which they came."""
 
-    def __init__(self, extension: Extension, pipeline: Pipeline) -> None:
+    pipeline: Pipeline
+    books: Books
+    settings: Settings
+    report: Callable[[Problem], None]
+    rest: Callable[[str], None]
+    macros: list[OwnedMacro] = field(default_factory=list[OwnedMacro])
+    panels: list[OwnedPanel] = field(default_factory=list[OwnedPanel])
+    lore_formats: list[LoreFormat] = field(default_factory=list[LoreFormat])
+    exporters: list[Exporter] = field(default_factory=list[Exporter])
+    lock: Lock = field(default_factory=Lock)
+
+    def table(self) -> MacroTable:
+        """The built-in macros and those of the extensions."""
+        table = MACROS
+        for each in self.macros:
+            table = table.with_macro(each.name, each.function, minimum=each.minimum, maximum=each.maximum)
+        return table
+
+
+class GuardedHost(Host):
+    """The :class:`~marginalia.extensions.api.Host` of one extension."""
+
+    def __init__(self, extension: Extension, around: Surroundings) -> None:
         self.name = extension.name
-        self._pipeline = pipeline
+        self._around = around
+        self._health = Health(lambda: around.rest(extension.name))
         with ExitStack() as undo:
             self._undo = undo
             extension.install(self)
             self._undo = undo.pop_all()  # reached only when install() succeeded
 
-    def on(
+    def on(  # type: ignore[override]  # mypy does not see that the two unions with E are the same
         self,
         event: type[E],
         listener: Listener[E],
         *,
         book: BookId | None = None,
-        timeout: float = LISTENER_SECONDS,
+        timeout: float = SECONDS,
     ) -> None:
         """Listen to *event*, of one book or of all."""
-        subscription = self._pipeline.hooks.on(event, listener, owner=self.name, book=book, timeout=timeout)
-        self._undo.callback(subscription.close)
+        guarded = guarded_listener(listener, event, seconds=timeout, health=self._health)
+        hooks = self._around.pipeline.hooks
+        self._undo.callback(hooks.on(event, guarded, owner=self.name, book=book, timeout=timeout).close)
 
-    def wrap(self, slot: Slot[In, Out], wrapper: Wrapper[In, Out]) -> None:
+    def insert(self, find: Placing) -> None:
+        """Place a message in every prompt for which *find* gives one."""
+
+        async def placed(run: Run, event: BeforePrepareContent) -> BeforePrepareContent | None:
+            found = find(run, event)
+            insert = await found if isawaitable(found) else found
+            return None if insert is None else replace(event, inserts=(*event.inserts, insert))
+
+        self.on(BeforePrepareContent, placed)
+
+    def reserve(self, tokens: Callable[[Run, BeforePrepareContent], int]) -> None:
+        """Keep room free."""
+
+        def reserved(run: Run, event: BeforePrepareContent) -> BeforePrepareContent:
+            return replace(event, reserved_tokens=event.reserved_tokens + tokens(run, event))
+
+        self.on(BeforePrepareContent, reserved)
+
+    def wrap(
+        self, slot: Slot[In, Out], wrapper: Wrapper[In, Out], *, timeout: float | None = SECONDS
+    ) -> None:
         """Put *wrapper* around a step."""
-        self._undo.callback(self._pipeline.wrap(slot, wrapper))
+        guarded = guarded_step(slot, wrapper, owner=self.name, seconds=timeout, health=self._health)
+        self._undo.callback(self._around.pipeline.wrap(slot, guarded))
+
+    def replace(self, slot: Slot[In, Out], step: Step[In, Out], *, timeout: float | None = None) -> None:
+        """Use *step* in the place of a step."""
+
+        def instead(_: Step[In, Out]) -> Step[In, Out]:
+            return step
+
+        self.wrap(slot, instead, timeout=timeout)
+
+    def macro(
+        self, name: str, function: MacroFunction, *, minimum: int = 0, maximum: int | None = None
+    ) -> None:
+        """Give templates ``{{name}}``."""
+        lowered = name.lower()
+        taken = next((each.owner for each in self._around.macros if each.name.lower() == lowered), None)
+        if taken is None and lowered not in WITHOUT_MEANING_HERE and MACROS.find(name):
+            taken = "Marginalia itself"
+        if taken is not None:
+            raise InvalidInput(f"The macro {name!r} belongs to {taken} already. Choose another name.")
+
+        def failed(error: Exception) -> None:
+            self._around.report(Problem(owner=self.name, event=f"macro {name}", error=error))
+
+        MACROS.with_macro(name, function, minimum=minimum, maximum=maximum)  # refuses what cannot be written
+        self._keep(
+            self._around.macros,
+            OwnedMacro(self.name, name, guarded_macro(function, failed), minimum, maximum),
+        )
+
+    def lore_format(self, lore_format: LoreFormat) -> None:
+        """Let lorebooks be imported from another kind of file."""
+        self._keep(self._around.lore_formats, lore_format)
+
+    def exporter(self, exporter: Exporter) -> None:
+        """Let stories be exported as another kind of file."""
+        self._keep(self._around.exporters, exporter)
+
+    def panel(self, panel: Panel) -> None:
+        """Show something beside the story."""
+        self._keep(self._around.panels, OwnedPanel(self.name, panel))
+
+    def book_data(self, kind: type[T]) -> BookData[T]:
+        """What the extension keeps per book."""
+        fresh(kind)
+        return StoredBookData(kind, key_of(self.name), self._around.books, self._around.lock)
+
+    def user_data(self, kind: type[T]) -> UserData[T]:
+        """What the extension keeps for the user."""
+        fresh(kind)
+        return StoredUserData(kind, f"extension.{key_of(self.name)}", self._around.settings)
 
     def close(self) -> None:
         """Take back everything."""
         self._undo.close()
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """An extension that could not be loaded or installed; the others work without it."""
-
-    name: str
-    error: Exception
-
-
-class Extensions:
-    """All installed extensions of a studio."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._hosts: dict[str, Host] = {}
-        self.failures: tuple[Failure, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the extensions that work."""
-        return tuple(self._hosts)
-
-    def install(self, extensions: Iterable[Extension]) -> None:
-        """Install *extensions*; a broken one is noted and leaves nothing behind."""
-        for extension in extensions:
-            try:
-                self._hosts[extension.name] = Host(extension, self._pipeline)
-            except Exception as error:  # noqa: BLE001 - the isolation border: one broken extension stops no other
-                self._fail(extension.name, error)
-
-    def discover(self) -> None:
-        """Install what other packages and this one offer under the entry point group ``marginalia.extensions``."""
-        found: list[Extension] = []
-        for point in entry_points(group=GROUP):
-            try:
-                found.append(cast("Extension", point.load()()))
-            except Exception as error:  # noqa: BLE001 - the isolation border: one broken extension stops no other
-                self._fail(point.name, error)
-        self.install(found)
-
-    def close(self) -> None:
-        """Take all of them off, the latest first."""
-        while self._hosts:
-            self._hosts.popitem()[1].close()
-
-    def _fail(self, name: str, error: Exception) -> None:
-        self.failures = (*self.failures, Failure(name=name, error=error))
-        logger.warning("the extension %s could not be installed: %s", name, error)
+    def _keep(self, shelf: list[Any], item: object) -> None:
+        shelf.append(item)
+        self._undo.callback(shelf.remove, item)

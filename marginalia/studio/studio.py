@@ -15,7 +15,8 @@ from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import anyio.to_thread
 
-from marginalia.extensions.host import Extension, Extensions
+from marginalia.extensions.api import Extension
+from marginalia.extensions.manager import Extensions
 from marginalia.inference import KeyStore, Models, TiktokenTokenizer
 from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.defaults import default_prompts
@@ -95,7 +96,7 @@ class Studio:
         self.keys = KeyStore(folder)
         self.models = Models(folder, keys=self.keys)
         self.pipeline = Pipeline()
-        self.extensions = Extensions(self.pipeline)
+        self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
         if extensions is None:
             self.extensions.discover()
         else:
@@ -107,6 +108,7 @@ class Studio:
             tokenizer=self.tokenizer,
             clock=self._clock,
             versions=_versions(self.tokenizer),
+            macros=self.extensions.macros,
         )
         self.summaries = Summaries(Summariser(self._ports, self._store.summaries), self._store.summaries)
         self._beacons: dict[BookId, Beacon] = {}

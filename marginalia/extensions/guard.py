@@ -1,0 +1,156 @@
+"""The borders between an extension and a run: what fails or hangs behind them is reported, and the run goes on.
+
+Code that never lets go of the processor cannot be ended from outside in Python. A listener that is a plain function,
+and a macro, therefore run in a thread that is given up; an ``async`` listener or step has to wait politely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, Generic, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from marginalia.errors import MarginaliaError
+from marginalia.pipeline.events import ChunkReceived, Event, ProcessLorebookEntry, ReasoningChunkReceived
+from marginalia.pipeline.hooks import Answer, Listener, Problem
+from marginalia.pipeline.run import Run
+from marginalia.pipeline.slots import Slot, Step, Wrapper
+from marginalia.prompt.macros.evaluator import UNKNOWN
+from marginalia.prompt.macros.table import Invocation, MacroFunction
+
+E = TypeVar("E", bound=Event)
+In = TypeVar("In", bound=Event)
+Out = TypeVar("Out")
+OFTEN: frozenset[type[Event]] = frozenset({ProcessLorebookEntry, ChunkReceived, ReasoningChunkReceived})
+"""Events that come by the hundred: a thread for each would cost more than the listener."""
+MOST_HANGS = 3
+
+
+@dataclass(slots=True)
+class Health:
+    """How often an extension hung; after three times it is left alone until it is switched on again."""
+
+    on_rest: Callable[[], None]
+    hangs: int = field(default=0, init=False)
+
+    @property
+    def resting(self) -> bool:
+        """Whether it is not called any more."""
+        return self.hangs >= MOST_HANGS
+
+    def hung(self) -> None:
+        """It took longer than it may."""
+        self.hangs += 1
+        if self.hangs == MOST_HANGS:
+            self.on_rest()
+
+
+def guarded_listener(listener: Listener[E], event: type[E], *, seconds: float, health: Health) -> Listener[E]:
+    """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often."""
+    threaded = event not in OFTEN and not _is_async(listener)
+
+    async def ask(run: Run, known: E) -> Answer[E]:
+        if health.resting:
+            return None
+        began = anyio.current_time()
+        try:
+            answer: Any = (
+                await anyio.to_thread.run_sync(listener, run, known, abandon_on_cancel=True)
+                if threaded
+                else listener(run, known)
+            )
+            known_answer: Answer[E] = await answer if isawaitable(answer) else answer
+        except anyio.get_cancelled_exc_class():
+            if anyio.current_time() - began >= seconds:
+                health.hung()
+            raise
+        return known_answer
+
+    return listener if event in OFTEN and not _is_async(listener) else ask
+
+
+def _is_async(function: object) -> bool:
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - whether calling it waits, not whether it can be called
+
+
+@dataclass(eq=False, slots=True)
+class _Inner(Generic[In, Out]):
+    """The step that is wrapped; its own time does not count, and what it gave or raised is remembered."""
+
+    step: Step[In, Out]
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    given: list[Out] = field(default_factory=list["Out"])
+    error: Exception | None = None
+    begun: bool = False
+
+    async def __call__(self, run: Run, known: In) -> Out:
+        left, self.scope.deadline, self.begun = self.scope.deadline - anyio.current_time(), math.inf, True
+        try:
+            out = await self.step(run, known)
+        except Exception as error:
+            self.error = error
+            raise
+        finally:
+            self.scope.deadline = anyio.current_time() + left
+        self.given.append(out)
+        return out
+
+
+def guarded_step(
+    slot: Slot[In, Out], wrapper: Wrapper[In, Out], *, owner: str, seconds: float | None, health: Health
+) -> Wrapper[In, Out]:
+    """*wrapper*, with the step alone in its place when it fails, hangs or gives something else."""
+
+    def around(step: Step[In, Out]) -> Step[In, Out]:
+        async def guarded(run: Run, known: In) -> Out:
+            if health.resting:
+                return await step(run, known)
+            inner, before = _Inner(step), (run.opened, run.answer_so_far)
+            try:
+                return await _within(seconds, inner, slot, wrapper(inner)(run, known))
+            except MarginaliaError:
+                raise
+            except Exception as error:
+                if inner.error is not None:
+                    raise
+                if not inner.given and before != (run.opened, run.answer_so_far):
+                    raise  # half of the step is done, and doing it again would do it twice
+                if isinstance(error, TimeoutError):
+                    health.hung()
+                run.report(Problem(owner=owner, event=slot.name, error=error))
+            return inner.given[-1] if inner.given else await step(run, known)
+
+        return guarded
+
+    return around
+
+
+async def _within(
+    seconds: float | None, inner: _Inner[In, Out], slot: Slot[In, Out], answer: Awaitable[Out]
+) -> Out:
+    """The wrapper's answer; raises ``TimeoutError`` or ``TypeError`` for none, or one that is no such thing."""
+    deadline = math.inf if seconds is None else anyio.current_time() + seconds
+    with anyio.CancelScope(deadline=deadline) as inner.scope:
+        out = await answer
+        if not isinstance(out, slot.gives):
+            raise TypeError(f"it gave {type(out).__name__} instead of {slot.gives.__name__}")
+        return out
+    raise TimeoutError(f"it took longer than {seconds:g} seconds")
+
+
+def guarded_macro(function: MacroFunction, failed: Callable[[Exception], None]) -> MacroFunction:
+    """*function*, printing ``Error`` when it fails, like a name that nobody knows."""
+
+    def call(invocation: Invocation) -> str:
+        try:
+            return str(function(invocation))
+        except Exception as error:  # noqa: BLE001 - the isolation border: a broken macro must not end the run
+            failed(error)
+            return UNKNOWN
+
+    return call
