@@ -118,7 +118,8 @@ def _memos(shelf: Shelf, codec: Codec, books: Sequence[Lorebook], uid_of: Mappin
         "head": codec.head(books[0]) if codec.head else {},
     }
     below: list[Object] = [
-        {"format": codec.id, "of": books[0].uid, "key": each.key} for each in shelf.volumes[1:]
+        {"format": codec.id, "of": books[0].uid, "key": each.key, "on": each.enabled}
+        for each in shelf.volumes[1:]
     ]
     return [root, *below]
 

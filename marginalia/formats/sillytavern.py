@@ -43,6 +43,7 @@ _SIGNS = frozenset(
         "keysecondary",
         "order",
         "insertion_order",
+        "strategy",
     }
 )
 
@@ -108,6 +109,8 @@ def _row(place: Place, raw: Json) -> Row:
 def _entry(raw: Object, place: Place, remarks: Remarks) -> Entry:
     fields = fields_of(raw)
     fields.setdefault("uid", place)
+    if isinstance(place, str) and not place.isdigit() and "key" not in raw:
+        fields.setdefault("comment", place)
     entry = read_entry(fields, remarks, Habits(keyless_fires="constant" not in raw))
     return replace(entry, note=remarks.text)
 

@@ -86,7 +86,31 @@ def fields_of(raw: Object) -> Object:
         found["disable"] = not flag(raw["enabled"], default=True)
     if is_object(found.get("position")):
         found |= _placed(obj(found["position"]))
+    if is_object(raw.get("strategy")):
+        found = _by_strategy(raw) | found
     return found
+
+
+def _by_strategy(raw: Object) -> Object:
+    """The fields of scripts' own dialect, in which an entry has a strategy, a recursion and an effect."""
+    strategy, recursion, effect = obj(raw["strategy"]), obj(raw.get("recursion")), obj(raw.get("effect"))
+    second = obj(strategy.get("keys_secondary"))
+    logic = text(second.get("logic"))
+    depth = strategy.get("scan_depth")
+    return {
+        "key": strategy.get("keys"),
+        "keysecondary": second.get("keys"),
+        "selectiveLogic": _LOGICS.index(logic) if logic in _LOGICS else 0,
+        "constant": strategy.get("type") == "constant",
+        "vectorized": strategy.get("type") == "vectorized",
+        "scanDepth": depth if isinstance(depth, int) else None,
+        "preventRecursion": recursion.get("prevent_outgoing"),
+        "delayUntilRecursion": recursion.get("delay_until"),
+        **{name: effect.get(name) for name in ("sticky", "cooldown", "delay")},
+    }
+
+
+_LOGICS = ("and_any", "not_all", "not_any", "and_all")
 
 
 def _at_root(raw: Object) -> Object:
@@ -102,6 +126,7 @@ def _at_root(raw: Object) -> Object:
     if "triggers" in raw and not any(each in raw for each in _ROOT["key"] if each != "triggers"):
         # They were the keys; SillyTavern's own triggers are kinds of generation.
         found.pop("triggers")
+        found.setdefault("content", raw.get("description"))
     return found
 
 
@@ -120,7 +145,7 @@ def row_of(fields: Object, raw: Object, *, card: bool) -> Object:
         there = next((each for each in _IN_EXTENSIONS.get(name, ()) if each in kept), None)
         if name == "disable" and here is None and (card or "enabled" in raw):
             row["enabled"] = not value
-        elif name == "position" and (card or isinstance(raw.get("position"), str)):
+        elif name == "position" and card:
             row["position"] = "before_char" if value == 0 else "after_char"
             inside["position"] = value
         elif card and there is not None:

@@ -88,7 +88,7 @@ def _has(document: Json, path: Path) -> bool:
 def _rows(
     books: Sequence[FilledLorebook], codec: Codec, memo: Object, losses: list[Note]
 ) -> list[tuple[Place, Json]]:
-    there = {entry.uid: (entry, filled.lorebook) for filled in books for entry in filled.entries}
+    there = _entries(books, losses)
     found: list[tuple[Place, Json]] = []
     for kept in map(rows, rows(memo.get("rows"))):
         uid, place, key = kept[0], kept[1], text(kept[2])
@@ -105,6 +105,30 @@ def _rows(
         found.append((number, written.row))
         number += 1
     return found
+
+
+def _entries(books: Sequence[FilledLorebook], losses: list[Note]) -> dict[str, tuple[Entry, Lorebook]]:
+    """The entries by uid. In one file there are no lorebooks to switch off, so the entries of one that is off are."""
+    on = _switched_on(books)
+    found: dict[str, tuple[Entry, Lorebook]] = {}
+    for filled in books:
+        lorebook = filled.lorebook
+        off = lorebook.id not in on and bool(lorebook.raw.get("on", True))
+        if off and filled.entries:
+            _say(losses, lorebook.name, "", ("it is switched off, so its entries are switched off there",))
+        for entry in filled.entries:
+            found[entry.uid] = replace(entry, enabled=entry.enabled and not off), lorebook
+    return found
+
+
+def _switched_on(books: Sequence[FilledLorebook]) -> set[LorebookId]:
+    """The lorebooks that are reached from the first one without passing one that is off."""
+    by_id = {each.lorebook.id: each.lorebook for each in books}
+    found = [books[0].lorebook.id]
+    for each in found:
+        below = (by_id[one] for one in by_id[each].subbooks if one in by_id)
+        found += [one.id for one in below if one.enabled and one.id not in found]
+    return set(found)
 
 
 def _folder(lorebook: Lorebook) -> str:

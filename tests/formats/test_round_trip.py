@@ -230,3 +230,24 @@ def test_a_file_with_repairs_says_them_and_comes_in() -> None:
 def test_numbers_beyond_sixty_four_bits_come_back() -> None:
     document = world({"key": ["a"], "content": "c", "big": 12345678901234567890123})
     assert json.loads(written_back(lore(as_bytes(document)))) == document
+
+
+def test_lore_of_a_lorebook_that_is_off_does_not_wake_up_in_one_file() -> None:
+    entry = Entry(id=EntryId(1), uid="a", name="Asleep", payload="p", filter=TextFilter("k"))
+    outer = Lorebook(id=LorebookId(1), uid="o", name="Outer", subbooks=(LorebookId(2),))
+    inner = Lorebook(id=LorebookId(2), uid="i", name="Inner", enabled=False)
+    books = [FilledLorebook(lorebook=outer), FilledLorebook(lorebook=inner, entries=(entry,))]
+    file = write_lore(books, "sillytavern")
+    assert json.loads(file)["entries"]["0"]["disable"]
+    assert [note.lorebook for note in file.losses if "switched off" in note.remarks[0]] == ["Inner"]
+
+
+def test_a_folder_that_was_switched_off_here_switches_off_its_entries_there() -> None:
+    document = {
+        "type": "risu",
+        "data": [{"mode": "folder", "key": "f", "comment": "F"}, {"key": "a", "content": "c", "folder": "f"}],
+    }
+    root, folder = shelved(lore(document))
+    off = replace(folder, lorebook=replace(folder.lorebook, enabled=False))
+    (_, row) = json.loads(write_lore([root, off], "risuai"))["data"]
+    assert row["content"] == "@@dont_activate\nc"

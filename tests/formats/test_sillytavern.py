@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from marginalia.formats.base import Fidelity
 from marginalia.lore.book import Insertion, Match, Pattern, TextFilter, When, Where
-from tests.formats.helpers import called, entries, lore, only, world
+from tests.formats.helpers import called, entries, lore, only, world, written_back
 
 
 def note(row: dict[str, object]) -> tuple[Fidelity, str]:
@@ -196,3 +198,30 @@ def test_a_title_becomes_a_name_of_one_line() -> None:
     assert only({"key": ["mill"]}).name == "mill"
     assert only({"content": "A long text"}).name == "A long text"
     assert only({}).name == "Entry 0"
+
+
+def test_entries_with_a_strategy_are_read() -> None:
+    row = {
+        "enabled": True,
+        "strategy": {
+            "type": "selective",
+            "keys": ["mill"],
+            "keys_secondary": {"logic": "not_any", "keys": ["fire"]},
+        },
+        "position": {"type": "at_depth", "role": "user", "depth": 2, "order": 7},
+        "effect": {"sticky": 3},
+        "content": "c",
+    }
+    document = {"entries": {"The mill": row}}
+    (entry,) = entries(document)
+    assert (entry.name, entry.ordinal, entry.insertion) == ("The mill", 7, Insertion.DEPTH)
+    assert (entry.where, entry.when.sticky) == (Where(depth=2, role="user"), 3)
+    assert entry.match == Match(any=(Pattern(text="mill"),), none=(Pattern(text="fire"),))
+    assert json.loads(written_back(lore(document))) == document
+
+
+def test_entries_whose_keys_are_called_triggers_are_read() -> None:
+    (entry,) = entries(
+        {"entries": [{"triggers": ["a"], "description": "d", "name": "n", "isPublic": True, "uid": 1}]}
+    )
+    assert (entry.filter, entry.payload) == (TextFilter("a"), "d")
