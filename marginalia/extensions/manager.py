@@ -13,7 +13,7 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 
-from marginalia.errors import InvalidInput, NotFound
+from marginalia.errors import FormatError, InvalidInput, NotFound
 from marginalia.extensions.api import API_VERSION, SECONDS, Exporter, Extension, LoreFormat, Table, View
 from marginalia.extensions.data import typed
 from marginalia.extensions.host import GuardedHost, OwnedPanel, Surroundings
@@ -140,6 +140,27 @@ class Extensions:
                 else f"failed: {error}"
             )
             return f"This panel of the extension *{panel.owner}* {what}"
+
+    def lore_from(self, data: bytes, file: str, *, key: str | None = None) -> tuple[LoreFormat, bytes] | None:
+        """The first format that sees itself in *data* (or the one called *key*), and what it makes of it.
+
+        Raises ``FormatError`` when the format says so, or fails.
+        """
+        for each in self._around.lore_formats:
+            if key not in {None, each.key}:
+                continue
+            try:
+                if each.sees(data, file):
+                    return each, each.read(data, file)
+            except FormatError:
+                raise
+            except Exception as error:
+                self._noted(Problem(owner=each.title, event="import", error=error))
+                raise FormatError(
+                    f"{file or 'This file'} cannot be imported: the extension that reads {each.title} failed "
+                    f"({error})."
+                ) from error
+        return None
 
     # Finding and switching.
 

@@ -7,7 +7,6 @@ import secrets
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -32,12 +31,13 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
 from marginalia.studio.copies import DatabaseCopies
-from marginalia.studio.lorebooks import LoreShelf
-from marginalia.studio.manuscripts import Manuscripts
+from marginalia.studio.extended import ExtendedLore, ExtendedStories
+from marginalia.studio.lore_tests import LoreTests
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
 from marginalia.studio.summaries import Summaries
+from marginalia.studio.versions import versions
 from marginalia.values import Book, BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
 
 E = TypeVar("E", bound=Event)
@@ -84,19 +84,20 @@ class Studio:
         folder = None if self.path == IN_MEMORY else Path(self.path).parent
         self.books = Bookshelf(
             self._store,
-            made_by=_versions(self.tokenizer)["marginalia"],
+            made_by=versions(self.tokenizer)["marginalia"],
             folder=None if folder is None else folder / BACKUPS,
             writing=lambda book: self.running(book) is not None,
         )
         self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
-        self.lorebooks = LoreShelf(self._store)
         self.import_story = StoryImports(self._store).import_file
         self.providers, self.protocols = self._store.providers, self._store.protocols
-        self.story, self.settings = Manuscripts(self._store), self._store.settings
+        self.settings = self._store.settings
         self.keys = KeyStore(folder)
         self.models = Models(folder, keys=self.keys)
         self.pipeline = Pipeline()
         self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
+        self.lorebooks = ExtendedLore(self._store, self.extensions)
+        self.story = ExtendedStories(self._store, self.extensions)
         if extensions is None:
             self.extensions.discover()
         else:
@@ -107,10 +108,11 @@ class Studio:
             inference=self.models,
             tokenizer=self.tokenizer,
             clock=self._clock,
-            versions=_versions(self.tokenizer),
+            versions=versions(self.tokenizer),
             macros=self.extensions.macros,
         )
         self.summaries = Summaries(Summariser(self._ports, self._store.summaries), self._store.summaries)
+        self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
         self._beacons: dict[BookId, Beacon] = {}
         self._seeds: dict[BookId, int] = {}
         self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
@@ -301,11 +303,3 @@ def _now() -> datetime:
 
 def _book_id(book: BookLike) -> BookId:
     return book.id if isinstance(book, Book) else book
-
-
-def _versions(tokenizer: Tokenizer) -> Mapping[str, str]:
-    try:
-        ours = version("marginalia")
-    except PackageNotFoundError:  # run from a folder that was never installed
-        ours = "unknown"
-    return {"marginalia": ours, "tokenizer": tokenizer.name}
