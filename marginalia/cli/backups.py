@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from marginalia.cli.shop import book_called, studio_for, write_file
-from marginalia.cli.talk import Talk, megabytes
+from marginalia.cli.talk import Talk, sized
 from marginalia.errors import MarginaliaError
 from marginalia.store import database_path
 from marginalia.store.backup_copies import Keep, listed, put_back
@@ -34,7 +34,7 @@ def _book(options: Namespace, talk: Talk) -> int:
     target = options.output or Path(f"{file_name(book.name)}-{contents.created:%Y%m%d-%H%M%S}{SUFFIX}")
     write_file(target, data, force=options.force)
     talk.say(str(target))
-    talk.note(f"{megabytes(len(data))}: {_counts(contents)}")
+    talk.note(f"{sized(len(data))}: {_counts(contents)}")
     return 0
 
 
@@ -77,14 +77,14 @@ def _database(options: Namespace, talk: Talk) -> int:
         gone = studio.copies.prune(keep)
     talk.done()
     talk.say(str(copy.path))
-    talk.note(f"{megabytes(copy.size)}; {len(gone)} older copies were deleted.")
+    talk.note(f"{sized(copy.size)}; {len(gone)} older copies were deleted.")
     return 0
 
 
 def _list(_: Namespace, talk: Talk) -> int:
     copies = listed(database_path().parent / BACKUPS)
     for copy in copies:
-        talk.say(f"{copy.taken:%Y-%m-%d %H:%M} UTC  {megabytes(copy.size):>10}  {copy.path}")
+        talk.say(f"{copy.taken:%Y-%m-%d %H:%M} UTC  {sized(copy.size):>10}  {copy.path}")
     if not copies:
         talk.note("There is no copy yet; make one with: marginalia backup database")
     return 0

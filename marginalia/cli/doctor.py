@@ -15,7 +15,7 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from marginalia.cli.talk import Talk, megabytes
+from marginalia.cli.talk import Talk, sized
 from marginalia.errors import MarginaliaError, StoreLocked
 from marginalia.inference import KeyStore, LocalModel, LocalStatus
 from marginalia.store import database_path, home_folder
@@ -133,9 +133,9 @@ def _space(home: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(there).free
     if free < _LITTLE_SPACE:
         advice = "Free some space: the database cannot be copied or tidied without, and writing ends when it is full."
-        yield Finding(what="Disk", said=f"only {megabytes(free)} free", level=Level.BAD, advice=advice)
+        yield Finding(what="Disk", said=f"only {sized(free)} free", level=Level.BAD, advice=advice)
     else:
-        yield Finding(what="Disk", said=f"{megabytes(free)} free")
+        yield Finding(what="Disk", said=f"{sized(free)} free")
 
 
 def _database(database: Path) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ def _database(database: Path) -> Iterator[Finding]:
     try:
         examined = verify_own(database)
     except StoreLocked as error:
-        yield Finding(what="Database", said=f"{megabytes(size)}, in use and not read. {error}")
+        yield Finding(what="Database", said=f"{sized(size)}, in use and not read. {error}")
         return
     except MarginaliaError as error:
         advice = (
@@ -156,9 +156,7 @@ def _database(database: Path) -> Iterator[Finding]:
         return
     rows = examined.rows
     counts = ", ".join(f"{rows.get(table, 0)} {table}s" for table in ("book", "part", "lorebook", "receipt"))
-    yield Finding(
-        what="Database", said=f"{megabytes(size)}, schema {examined.schema}, every row read: {counts}"
-    )
+    yield Finding(what="Database", said=f"{sized(size)}, schema {examined.schema}, every row read: {counts}")
     for problem in examined.problems:
         advice = "Nothing is lost by it; please report it with this output."
         yield Finding(what="Database", said=problem, level=Level.ODD, advice=advice)
@@ -170,7 +168,7 @@ def _journal(database: Path) -> Iterator[Finding]:
     size = journal.stat().st_size if journal.exists() else 0
     if size > _LARGE_JOURNAL:
         advice = "It is merged at the next start; keep it beside the database until then."
-        yield Finding(what="Journal", said=megabytes(size), level=Level.ODD, advice=advice)
+        yield Finding(what="Journal", said=sized(size), level=Level.ODD, advice=advice)
 
 
 def _copies(folder: Path, database: Path, now: datetime) -> Finding:

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from marginalia.cli.shop import book_called, studio_for, write_file
-from marginalia.cli.talk import Talk, megabytes
+from marginalia.cli.talk import Talk, sized
 from marginalia.export import format_named
 from marginalia.studio.names import file_name
 
@@ -41,5 +41,5 @@ def run(options: Namespace, talk: Talk) -> int:
     target = path or Path(file_name(book.name) + kind.suffix)
     write_file(target, data, force=options.force)
     talk.say(str(target))
-    talk.note(f"{kind.name}, {megabytes(len(data))}")
+    talk.note(f"{kind.name}, {sized(len(data))}")
     return 0

@@ -38,13 +38,13 @@ def _import(studio: Studio, path: Path, kind: str | None) -> str:
     if kind == "book" or (kind is None and is_backup(data)):
         return f"{path}: the book {studio.books.clone(data).name!r}"
     readers: dict[str, Callable[[Studio, Path], str]] = {"lore": _lore, "story": _story}
-    refusals: list[str] = []
+    refusals: dict[str, list[str]] = {}
     for name in readers if kind is None else (kind,):
         try:
             return readers[name](studio, path)
         except FormatError as error:
-            refusals.append(f"As {name}: {error}")
-    raise FormatError(" ".join(refusals))
+            refusals.setdefault(str(error), []).append(name)
+    raise FormatError(" ".join(f"As {' and '.join(names)}: {said}" for said, names in refusals.items()))
 
 
 def _lore(studio: Studio, path: Path) -> str:

@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import panel as pn
 from bokeh.server.server import Server
-from tornado.ioloop import IOLoop
 
 from marginalia.cli.talk import Talk
 from marginalia.errors import InvalidInput, StoreError
@@ -33,10 +32,10 @@ _OPEN_TO_OTHERS = 0o077
 def run(options: Namespace, talk: Talk) -> int:
     """Serve until interrupted."""
     refuse_open_door(options)
-    login = login_settings(options.auth, home_folder(), talk) if options.auth else {}
+    login: Mapping[str, Any] = login_settings(options.auth, home_folder(), talk) if options.auth else {}
     copies = _Schedule(timedelta(hours=options.copy_every))
     try:
-        served = pn.serve(
+        served = cast("Any", pn).serve(  # its types are incomplete
             _app(copies),
             address=options.address,
             port=options.port,
@@ -50,10 +49,10 @@ def run(options: Namespace, talk: Talk) -> int:
     except OSError as error:
         raise _refused(error, options) from error
     server = cast("Server", served)  # it is a thread only when asked for as one
-    loop = cast("IOLoop", server.io_loop)
+    loop = server.io_loop
 
     def end(_signal: int, _frame: object) -> None:
-        loop.asyncio_loop.call_soon_threadsafe(loop.stop)
+        cast("Any", loop).asyncio_loop.call_soon_threadsafe(loop.stop)
 
     signal.signal(signal.SIGTERM, end)
     server.start()

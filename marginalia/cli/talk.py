@@ -50,6 +50,9 @@ def _print(text: str, stream: TextIO, end: str = "\n") -> None:
     stream.flush()
 
 
-def megabytes(size: int) -> str:
-    """A size for people."""
-    return f"{size / 1_000_000:.1f} MB"
+def sized(size: int) -> str:
+    """A number of bytes for people."""
+    for unit, one in (("GB", 10**9), ("MB", 10**6)):
+        if size >= one:
+            return f"{size / one:.1f} {unit}"
+    return f"{size / 1000:.0f} kB"

@@ -34,8 +34,9 @@ class Manuscripts(Story):
         """The active branch (or the one down to *leaf*) as Markdown, text, HTML, EPUB, DOCX or PDF.
 
         *first* and *last* count the parts that have text, from 1. The title is the book's name unless given;
-        *contents* adds a table of contents where the story has headings (left out: with a title page), *breaks* a scene break between parts. Nothing
-        but the story is in it. Takes up to some seconds for a long book; see :data:`marginalia.export.FORMATS`.
+        *contents* adds a table of contents where the story has headings (left out: with a title page), *breaks* a scene
+        break between parts. Nothing but the story is in it. Takes up to some seconds for a long
+        book; see :data:`marginalia.export.FORMATS`.
 
         Raises:
             InvalidInput: there is no such format, range or language, or no font for a PDF of this story.

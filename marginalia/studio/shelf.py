@@ -18,6 +18,7 @@ from marginalia.values import Book, BookId
 
 BACKUPS = "backups"
 BEFORE_RESTORE = "before-restore"
+_KEPT = 20  # books that were replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class Bookshelf(Books):
 
         With *story_only* name, lore, prompts and all other settings stay as they are. The backup is checked whole
         before anything is replaced, and then all of it is stored or nothing. What stood there before is kept as a
-        backup of its own, in the folder ``backups/before-restore`` beside the database.
+        backup of its own, one of the last 20 in the folder ``backups/before-restore`` beside the database.
 
         Raises:
             FormatError: the data is no backup, damaged, or too new.
@@ -117,6 +118,8 @@ class Bookshelf(Books):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.backup(book))
+            for old in sorted(folder.glob("*.marginalia"), key=lambda each: each.stat().st_mtime_ns)[:-_KEPT]:
+                old.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(
                 f"The book as it is now could not be kept in {path} ({error.strerror}), so nothing was replaced. "

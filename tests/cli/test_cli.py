@@ -1,0 +1,239 @@
+"""The command line, as somebody at a terminal uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from argparse import Namespace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+import marginalia as mg
+from marginalia.cli import main
+from marginalia.cli.serve import cookie_secret, login_settings, origins, refuse_open_door
+from marginalia.cli.talk import Talk, sized
+from marginalia.errors import InvalidInput
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def home(home_of_its_own: Path) -> Path:
+    with mg.Studio(extensions=()) as studio:
+        book = studio.books.create(name="Salt Road")
+        studio.story.append(book, "# Ford\n\nShe waits.")
+    return home_of_its_own
+
+
+def test_a_book_is_exported_by_name_in_the_format_of_the_files_name(
+    home: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    target = tmp_path / "out.html"
+    assert main(["export", "salt road", "-o", str(target), "--author", "A. Writer"]) == 0
+    assert "A. Writer" in target.read_text("utf-8")
+    said = capsys.readouterr()
+    assert said.out == f"{target}\n"
+    assert "Writing 'Salt Road' as Web page" in said.err
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("mine")
+    assert main(["export", "Salt Road", "-o", str(target)]) == 1
+    assert target.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["export", "Salt Road", "-o", str(target), "--force"]) == 0
+    assert "She waits." in target.read_text("utf-8")
+
+
+def test_an_unknown_book_is_an_error_that_names_the_known_ones(home: Path, capsys: Capture) -> None:
+    assert main(["export", "Nowhere"]) == 1
+    assert "'Salt Road'" in capsys.readouterr().err
+
+
+def test_two_books_of_one_name_are_told_apart_by_number(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    with mg.Studio(extensions=()) as studio:
+        number = studio.books.create(name="salt road").id
+    target = str(tmp_path / "x.txt")
+    assert main(["export", "Salt Road", "-o", target]) == 1
+    assert str(number) in capsys.readouterr().err
+    assert main(["export", str(number), "-o", target]) == 0
+
+
+def test_a_command_that_is_not_understood_is_exit_code_2(capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["exprot"])
+    assert ended.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_a_book_goes_through_its_backup_into_an_empty_home(
+    home: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "b.marginalia"
+    assert main(["backup", "book", "Salt Road", "-o", str(file)]) == 0
+    assert main(["backup", "show", str(file)]) == 0
+    assert "1 parts (3 words)" in capsys.readouterr().out
+    assert main(["--home", str(tmp_path / "other"), "import", str(file)]) == 0
+    assert "the book 'Salt Road'" in capsys.readouterr().out
+    with mg.Studio(extensions=()) as studio:
+        assert str(studio.path).startswith(str(tmp_path / "other"))
+        book = next(each for each in studio.books.all() if each.name == "Salt Road")
+        assert [part.text for part in studio.story.branch(book)] == ["# Ford\n\nShe waits."]
+
+
+def test_a_backup_is_restored_into_a_book_or_as_a_new_one(
+    home: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    file = str(tmp_path / "b.marginalia")
+    main(["backup", "book", "Salt Road", "-o", file])
+    with mg.Studio(extensions=()) as studio:
+        book = studio.books.get(studio.books.all()[-1])
+        studio.story.append(book, "Later.")
+    assert main(["backup", "restore", file, "--into", "Salt Road"]) == 0
+    assert main(["backup", "restore", file, "--name", "Second"]) == 0
+    with mg.Studio(extensions=()) as studio:
+        counts = {each.name: len(studio.story.parts(each)) for each in studio.books.all()}
+    assert counts["Salt Road"] == counts["Second"] == 1
+
+
+def test_the_database_is_copied_listed_verified_and_put_back(home: Path, capsys: Capture) -> None:
+    assert main(["backup", "database", "--keep", "1"]) == 0
+    copy = Path(capsys.readouterr().out.strip())
+    assert main(["backup", "list"]) == 0
+    assert str(copy) in capsys.readouterr().out
+    assert main(["backup", "verify"]) == 0
+    assert "whole" in capsys.readouterr().out
+    with mg.Studio(extensions=()) as studio:
+        studio.books.create(name="Later")
+    assert main(["backup", "put-back", str(copy)]) == 0
+    with mg.Studio(extensions=()) as studio:
+        assert "Later" not in {book.name for book in studio.books.all()}
+
+
+def test_a_damaged_copy_is_told(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    bad = tmp_path / "bad.db"
+    bad.write_bytes(b"nothing")
+    assert main(["backup", "verify", str(bad)]) == 1
+    assert main(["backup", "put-back", str(bad)]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_files_are_imported_one_by_one_and_a_bad_one_holds_up_none(
+    home: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    bad, good = tmp_path / "bad.json", tmp_path / "world.json"
+    bad.write_text("no json")
+    entries = {"0": {"uid": 0, "key": ["ford"], "content": "Deep.", "comment": "The ford"}}
+    good.write_text(json.dumps({"entries": entries}))
+    assert main(["import", str(bad), str(good), str(tmp_path / "missing")]) == 1
+    said = capsys.readouterr()
+    assert "world" in said.out
+    assert "2 of 3 files were not imported" in said.err
+    with mg.Studio(extensions=()) as studio:
+        lorebook = next(each for each in studio.lorebooks.all() if each.name == "world")
+        assert [entry.payload for entry in studio.lorebooks.entries(lorebook)] == ["Deep."]
+
+
+def test_the_doctor_looks_at_an_empty_home_without_making_anything(
+    home_of_its_own: Path, capsys: Capture
+) -> None:
+    assert main(["doctor"]) == 0
+    assert "will be made" in capsys.readouterr().out
+    assert not home_of_its_own.exists()
+
+
+def test_the_doctor_reads_the_database_and_names_a_missing_key(home: Path, capsys: Capture) -> None:
+    with mg.Studio(extensions=()) as studio:
+        studio.providers.create(name="Far", base_url="https://models.example/v1", key_ref="env:NO_SUCH_KEY")
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "every row read" in said
+    assert "key is missing" in said
+
+
+def test_the_doctor_says_that_the_database_is_in_use(home: Path, capsys: Capture) -> None:
+    with mg.Studio(extensions=()):
+        assert main(["doctor"]) == 0
+    assert "in use" in capsys.readouterr().out
+
+
+def test_the_doctor_finds_a_broken_database_and_says_what_to_do(home: Path, capsys: Capture) -> None:
+    (home / "marginalia.db").write_bytes(b"\0" * 20_000)
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "BAD" in said
+    assert "put-back" in said
+
+
+def test_it_runs_as_a_module(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "marginalia", "--help"], check=True, capture_output=True, text=True
+    )
+    assert "doctor" in done.stdout
+
+
+def test_beyond_this_machine_a_login_is_asked_for() -> None:
+    asked = {"auth": None, "without_login": False}
+    for address in ("127.0.0.1", "localhost", "::1"):
+        refuse_open_door(Namespace(address=address, **asked))
+    for address in ("0.0.0.0", "192.168.1.4", "books.example"):  # noqa: S104 - refused
+        with pytest.raises(InvalidInput, match="--auth"):
+            refuse_open_door(Namespace(address=address, **asked))
+    refuse_open_door(Namespace(address="0.0.0.0", auth=None, without_login=True))  # noqa: S104 - asked for
+
+
+def test_browsers_connect_from_named_hosts_only() -> None:
+    options = Namespace(address="127.0.0.1", port=5006, allow_host=["books.example"])
+    assert origins(options) == ["localhost:5006", "127.0.0.1:5006", "books.example"]
+    with pytest.raises(InvalidInput, match=r"\*"):
+        origins(Namespace(address="127.0.0.1", port=5006, allow_host=["*"]))
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"mara": 1}', '{"mara": ""}', '"x"'])
+def test_a_login_file_has_names_and_passwords(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "people.json"
+    file.write_text(content)
+    with pytest.raises(InvalidInput, match=r"people\.json"):
+        login_settings(file, tmp_path, Talk(StringIO(), StringIO()))
+
+
+def test_a_login_page_asks_no_other_host(tmp_path: Path) -> None:
+    file = tmp_path / "people.json"
+    file.write_text('{"mara": "a password"}')
+    said = StringIO()
+    settings = login_settings(file, tmp_path, Talk(StringIO(), said))
+    for name in ("login_template", "logout_template"):
+        page = Path(settings[name]).read_text("utf-8")
+        assert "://" not in page
+        assert "PANEL_CDN" not in page
+    assert "chmod 600" in said.getvalue()
+
+
+def test_the_cookie_secret_is_made_once_and_only_for_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PANEL_COOKIE_SECRET", raising=False)
+    made = cookie_secret(tmp_path / "home")
+    assert len(made) == 64
+    assert cookie_secret(tmp_path / "home") == made
+    assert (tmp_path / "home" / "cookie-secret").stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("PANEL_COOKIE_SECRET", "given")
+    assert cookie_secret(tmp_path / "home") == "given"
+
+
+class Narrow(StringIO):
+    encoding = "ascii"
+
+
+def test_a_terminal_that_lacks_a_character_gets_a_question_mark() -> None:
+    out = Narrow()
+    Talk(out, out).say("Größe")
+    assert out.getvalue() == "Gr??e\n"
+
+
+def test_sizes_are_for_people() -> None:
+    assert [sized(size) for size in (1500, 2_500_000, 3_000_000_000)] == ["2 kB", "2.5 MB", "3.0 GB"]
