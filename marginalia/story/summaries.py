@@ -8,7 +8,7 @@ are pure: they get the branch and the summary on each part, and say what is so.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha512
@@ -18,6 +18,7 @@ from marginalia.story.tree import StoryTree
 from marginalia.values import PartId, SummaryId
 
 _REMEMBERED = 512
+_OPEN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +112,22 @@ def hash_of(
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A chain, and the very objects it was made from: trees and summaries are new objects when something changes."""
+
+    tree: StoryTree
+    summaries: Mapping[SummaryId, Summary]
+    leaf: PartId | None
+    chain: Chain
+
+
 class Verifier:
-    """Checks chains, and remembers the hashes of stretches that have not changed, so that typing costs no hashing."""
+    """Checks chains, and remembers what has not changed, so that typing costs neither hashing nor walking a long branch."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, str] = OrderedDict()
+        self._chains: deque[_Checked] = deque(maxlen=_OPEN)
 
     def chain(
         self,
@@ -129,6 +141,21 @@ class Verifier:
         From the newest back, the first invalid one is dropped (a meta summary gives back what it replaced),
         the blocks are collected anew, and so on until all are valid (B1 59).
         """
+        leaf = branch[-1] if branch else None
+        for checked in self._chains:
+            if checked.tree is tree and checked.summaries is summaries and checked.leaf == leaf:
+                return checked.chain
+        chain = self._checked(tree, branch, summaries, texts)
+        self._chains.append(_Checked(tree, summaries, leaf, chain))
+        return chain
+
+    def _checked(
+        self,
+        tree: StoryTree,
+        branch: Sequence[PartId],
+        summaries: Mapping[SummaryId, Summary],
+        texts: Callable[[Sequence[PartId]], Mapping[PartId, str]],
+    ) -> Chain:
         on = summaries_on(tree, branch, summaries)
         dropped: list[Summary] = []
         while True:
