@@ -123,7 +123,7 @@ class _Checked:
 
 
 class Verifier:
-    """Checks chains, and remembers what has not changed, so that typing costs neither hashing nor walking a long branch."""
+    """Checks chains, and remembers them while nothing changes, so that typing costs neither hashing nor long walks."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, str] = OrderedDict()
