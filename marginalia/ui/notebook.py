@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import panel as pn
 
+from marginalia.errors import MarginaliaError
 from marginalia.ui.app import extension, page
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _HEIGHT = 720
+_LONGEST_START = 20.0
 _servers: WeakKeyDictionary[Studio, tuple[Any, int]] = WeakKeyDictionary()
 
 
@@ -35,8 +41,19 @@ def serve(studio: Studio) -> int:
         return page(studio)
 
     port = _free_port()
-    start = cast("Any", pn.serve)  # pyright: ignore[reportUnknownMemberType] - typed in part
-    server = start(
+    started: list[Any] = []
+    # Threads inherit whether they are daemons; a server that is none would keep the process alive for ever.
+    starter = Thread(target=lambda: started.append(_start(app, port)), daemon=True)
+    starter.start()
+    starter.join()
+    _wait_until_open(port)
+    _servers[studio] = (started[0], port)
+    return port
+
+
+def _start(app: Callable[[], Any], port: int) -> Any:  # noqa: ANN401 - Panel's thread
+    serving = cast("Any", pn.serve)  # pyright: ignore[reportUnknownMemberType] - typed in part
+    return serving(
         app,
         port=port,
         address=_HOST,
@@ -44,8 +61,15 @@ def serve(studio: Studio) -> int:
         threaded=True,
         websocket_origin=[f"{_HOST}:{port}", f"localhost:{port}"],
     )
-    _servers[studio] = (server, port)
-    return port
+
+
+def _wait_until_open(port: int) -> None:
+    deadline = time.monotonic() + _LONGEST_START
+    while time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection((_HOST, port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise MarginaliaError(f"The app could not be served on port {port}. Run the cell again.")
 
 
 def end(studio: Studio) -> None:
