@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import anyio.to_thread
 import msgspec
@@ -100,8 +100,7 @@ class LoreTests:
 
     def of(self, lorebook: Lorebook | LorebookId) -> tuple[LoreTest, ...]:
         """The tests kept with a lorebook; what cannot be read as one is left out. Raises ``NotFound``."""
-        kept: Any = self._lorebooks.get(lorebook).raw.get(KEPT, [])
-        return tuple(_tests(kept))
+        return tuple(_tests(self._lorebooks.get(lorebook)))
 
     def store(self, lorebook: Lorebook | LorebookId, tests: Iterable[LoreTest]) -> Lorebook:
         """Keep *tests* with a lorebook, in the place of those that were there.
@@ -134,7 +133,7 @@ class LoreTests:
         record = self._books.get(book)
         root = record.lorebook_id
         lorebooks = () if root is None else collect(root, self._shelf)
-        kept = tuple(test for each in lorebooks for test in _tests(each.lorebook.raw.get(KEPT, [])))
+        kept = tuple(test for each in lorebooks for test in _tests(each.lorebook))
         return record, self._story.branch(record), kept
 
     def _shelf(self, lorebook: LorebookId) -> FilledLorebook | None:
@@ -156,8 +155,12 @@ class LoreTests:
             return f"No prompt could be built: {error}"
 
 
-def _tests(kept: object) -> Iterable[LoreTest]:
-    for each in cast("Iterable[object]", kept if isinstance(kept, list | tuple) else ()):
+def _tests(lorebook: Lorebook) -> Iterable[LoreTest]:
+    """The tests stored here, else those of the Marginalia file that the lorebook came from."""
+    found: object = lorebook.raw
+    for name in (KEPT,) if KEPT in lorebook.raw else ("book", "marginalia", KEPT):
+        found = cast("Mapping[str, object]", found).get(name) if isinstance(found, Mapping) else None
+    for each in cast("Iterable[object]", found if isinstance(found, list | tuple) else ()):
         try:
             yield msgspec.convert(each, LoreTest)
         except msgspec.ValidationError:
