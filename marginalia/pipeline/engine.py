@@ -219,6 +219,7 @@ class _Engine:
             covered=branch.index(chain.stop) + 1 if chain.stop is not None else 0,
             replaced=replaced,
             needed=payload.budget.needed,
+            cut=payload.budget.cut,
         )
         return Prompt(
             messages=tuple(payload.messages),

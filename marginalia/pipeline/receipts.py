@@ -10,6 +10,8 @@ from hashlib import sha256
 from marginalia.pipeline.events import AfterPreparePayload
 from marginalia.pipeline.ports import Ending
 from marginalia.pipeline.run import Run
+from marginalia.pipeline.sending import BEGINNING
+from marginalia.prompt.cache import CACHE, FRAME_TOKENS
 from marginalia.prompt.receipt import EntryNote, Receipt
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.stages import Templates
@@ -49,6 +51,9 @@ def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
 
 def completed(receipt: Receipt, run: Run, ending: Ending | None) -> Receipt:
     """The receipt with what is known when the answer has ended, however it did."""
+    beginning = run.stash.get(BEGINNING)
+    if beginning is not None:
+        receipt = replace(receipt, extra={**receipt.extra, CACHE: beginning.note})
     timings = {"total": time.monotonic() - run.started}
     if run.first_token_after is not None:
         timings["first_token"] = run.first_token_after
@@ -60,11 +65,7 @@ def completed(receipt: Receipt, run: Run, ending: Ending | None) -> Receipt:
 def prompt_tokens(run: Run, prompt: Prompt) -> int:
     """The tokens of all messages: their contents and a fixed overhead for each (J-29)."""
     count = run.ports.tokenizer.count
-    return sum(count(message.content) + _FRAME for message in prompt.messages)
-
-
-_FRAME = 4
-"""What a chat template puts around a message, in tokens; a usual value, see research/streaming.md 2.1."""
+    return sum(count(message.content) + FRAME_TOKENS for message in prompt.messages)
 
 
 def _hashes(templates: Templates) -> Mapping[str, str]:

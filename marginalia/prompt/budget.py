@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from marginalia.errors import ValidationProblem
+from marginalia.prompt.showing import budget_html
 from marginalia.prompt.stages import MESSAGE_TOKENS
 from marginalia.story.tree import StoryTree
 from marginalia.values import Limits, PartId
@@ -74,7 +75,8 @@ class Cut:
 class Budget:
     """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged.
 
-    ``needed`` is what the newest part that did not fit would have made of the total, and the room there was.
+    ``needed`` is what the newest part that did not fit would have made of the total, and the room there was;
+    ``cut`` says why fewer parts are sent than would fit, where that is so.
     """
 
     limits: Limits
@@ -83,6 +85,7 @@ class Budget:
     sent_parts: int = 0
     branch_parts: int = 0
     needed: tuple[int, int] | None = None
+    cut: str = ""
 
     @property
     def limit(self) -> int:
@@ -187,6 +190,9 @@ class Budget:
             ),
             Share(kind="free", label="free", tokens=self.free, detail="another part could use it"),
         )
+
+    def _repr_html_(self) -> str:
+        return budget_html(self)
 
 
 class ContextTooSmall(ValidationProblem):

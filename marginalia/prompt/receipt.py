@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from marginalia.prompt.segments import Segment
+from marginalia.prompt.diff import Diff, diff
+from marginalia.prompt.segment import Segment, Sent
+from marginalia.prompt.showing import prompt_html
 from marginalia.values import EPOCH, NOTHING, Limits, Message, Sampling, Usage
 
 
@@ -49,3 +51,18 @@ class Receipt:
     finish_reason: str = ""
     timings: Mapping[str, float] = NOTHING
     extra: Mapping[str, Any] = NOTHING
+
+    def why_not_entry(self, entry: int) -> str:
+        """Why a lore entry was not in; empty when it was neither in nor close to it."""
+        return next((note.reason for note in self.lore if note.entry_id == entry), "")
+
+    def why_not_part(self, part: int) -> str:  # noqa: ARG002 - a receipt keeps only what was sent
+        """Nothing: which parts were left out is not kept."""
+        return ""
+
+    def diff(self, older: Sent) -> Diff:
+        """What is different here from *older*, a prompt or another receipt, with causes."""
+        return diff(older, self)
+
+    def _repr_html_(self) -> str:
+        return prompt_html(self)

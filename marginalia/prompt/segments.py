@@ -8,47 +8,21 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
+from marginalia.prompt.diff import diff
+from marginalia.prompt.segment import Segment, SegmentKind
+from marginalia.prompt.showing import lore_html, prompt_html
+
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
     from marginalia.prompt.budget import Budget
     from marginalia.prompt.context import Variables
+    from marginalia.prompt.diff import Diff
+    from marginalia.prompt.segment import Sent
     from marginalia.story.tree import StoryTree
-    from marginalia.values import Message, PartId
+    from marginalia.values import Limits, Message, PartId
 
 
-class SegmentKind(StrEnum):
-    """What a stretch of the prompt is."""
-
-    JAILBREAK = "jailbreak"
-    SYSTEM = "system"
-    LORE = "lore"
-    SUMMARY = "summary"
-    PLACEHOLDER = "placeholder"
-    STORY = "story"
-    INSERT = "insert"
-    USER_LORE = "user_lore"
-    REQUEST = "request"
-    FOREIGN = "foreign"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """A stretch of one message.
-
-    ``messages[message].content[start:end]``, what it is, whose it is and why it is there.
-
-    ``source`` is a name for people ("Varro", "part 12"); ``source_id`` the id of the entry, part or summary,
-    if it has one.
-    """
-
-    kind: SegmentKind
-    message: int
-    start: int
-    end: int
-    tokens: int
-    source: str = ""
-    source_id: int | None = None
-    reason: str = ""
+__all__ = ["History", "LoreList", "PartFate", "PartVerdict", "Prompt", "Segment", "SegmentKind", "Trouble"]
 
 
 class PartFate(StrEnum):
@@ -80,7 +54,7 @@ class History(Sequence[PartVerdict]):
 
     ``sent`` are the parts in the prompt; the first ``covered`` parts of the branch are represented by
     summaries; ``replaced`` is the part that is written anew; ``needed`` is what the newest part that did not
-    fit would have made of the total, and the room there was.
+    fit would have made of the total, and the room there was; ``cut`` why fewer are sent than would fit.
     """
 
     tree: StoryTree = field(repr=False)
@@ -89,6 +63,7 @@ class History(Sequence[PartVerdict]):
     covered: int = 0
     replaced: PartId | None = None
     needed: tuple[int, int] | None = None
+    cut: str = ""
 
     def __len__(self) -> int:
         return len(self.branch)
@@ -133,6 +108,8 @@ class History(Sequence[PartVerdict]):
         return PartFate.LEFT_OUT, self._left_out_reason(index)
 
     def _left_out_reason(self, index: int) -> str:
+        if self.cut:
+            return self.cut
         if self.needed is None:
             return "an extension took it out"
         need, room = self.needed
@@ -162,6 +139,15 @@ class Trouble:
     text: str
 
 
+class LoreList(tuple["Verdict", ...]):
+    """The verdicts of a prompt; in a notebook they show themselves as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return lore_html(self)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
     """What a model is sent, and why: the result of steps 1 to 5, the same for preview, replay and generation."""
@@ -174,6 +160,9 @@ class Prompt:
     variables: Variables
     problems: tuple[Trouble, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lore", LoreList(self.lore))
+
     @cached_property
     def text(self) -> str:
         """The whole prompt as one readable text."""
@@ -183,3 +172,30 @@ class Prompt:
     def active_lore(self) -> tuple[Verdict, ...]:
         """The verdicts of the entries that are in."""
         return tuple(verdict for verdict in self.lore if verdict.active)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits it was built for."""
+        return self.budget.limits
+
+    def why_not_entry(self, entry: int) -> str:
+        """Why a lore entry is not in it; empty when its lorebook is not the book's any more."""
+        return next((verdict.reason for verdict in self.lore if verdict.entry.id == entry), "")
+
+    def why_not_part(self, part: int) -> str:
+        """Why a part is not in it; empty for one that is not on its branch."""
+        at = next((at for at, each in enumerate(self.history.branch) if each == part), None)
+        if at is None:
+            return ""
+        verdict = self.history[at]
+        return f"budget: {verdict.reason}" if verdict.fate is PartFate.LEFT_OUT else verdict.reason
+
+    def diff(self, older: Sent) -> Diff:
+        """What is different here from *older*, another prompt or the receipt of a part, with causes."""
+        return diff(older, self)
+
+    def _repr_html_(self) -> str:
+        return prompt_html(self)
+
+    def _repr_markdown_(self) -> str:
+        return "\n\n".join(f"**{each.role}**\n\n{each.content}" for each in self.messages)

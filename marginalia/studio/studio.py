@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import anyio.to_thread
 
@@ -32,6 +32,7 @@ from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Change, Store, database_path, plant_sample
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
+from marginalia.studio.inspecting import HoldsTurn, Inspector
 from marginalia.studio.lore_tests import LoreTests
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
@@ -45,14 +46,6 @@ In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 BookLike: TypeAlias = Book | BookId
 IN_MEMORY = ":memory:"
-
-
-class HoldsTurn(Protocol):
-    """A face of a turn that widgets are bound to, like :class:`marginalia.models.TurnInput`."""
-
-    def freeze(self) -> Turn:
-        """The turn as it is now."""
-        ...
 
 
 class Studio:
@@ -91,8 +84,7 @@ class Studio:
         self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
         self.import_story = StoryImports(self._store).import_file
         self.providers, self.protocols = self._store.providers, self._store.protocols
-        self.settings = self._store.settings
-        self.keys = KeyStore(folder)
+        self.settings, self.keys = self._store.settings, KeyStore(folder)
         self.models = Models(folder, keys=self.keys)
         self.pipeline = Pipeline()
         self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
@@ -113,8 +105,11 @@ class Studio:
         )
         self.summaries = Summaries(Summariser(self._ports, self._store.summaries), self._store.summaries)
         self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
-        self._beacons: dict[BookId, Beacon] = {}
-        self._seeds: dict[BookId, int] = {}
+        self.inspector = Inspector(
+            self._store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run
+        )
+        self.what_if = self.inspector.what_if
+        self._beacons, self._seeds = dict[BookId, Beacon](), dict[BookId, int]()
         self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
         self._store.on_change(self._stored)
         if path is None:

@@ -1,0 +1,107 @@
+"""How much of a prompt a server can take from its cache: as far as it begins like the last one it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from marginalia.prompt.diff import diff
+from marginalia.prompt.segment import Sent
+from marginalia.values import NOTHING, Message, Usage
+
+FRAME_TOKENS = 4
+"""What a chat template puts around a message, in tokens; a usual value, see research/streaming.md 2.1."""
+CACHE = "cache"
+"""The key of a receipt's ``extra`` that keeps the prediction."""
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """How far a prompt begins like the one sent before it.
+
+    ``tokens`` of ``total`` are the same. The first difference is at ``offset`` in the content of message number
+    ``message`` (from 0); ``cause`` says what it is, and is empty when there was no prompt before or all is the same.
+    """
+
+    tokens: int = 0
+    total: int = 0
+    message: int = 0
+    offset: int = 0
+    cause: str = ""
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return self.tokens / self.total if self.total else 0.0
+
+    @property
+    def text(self) -> str:
+        """One or two sentences for people."""
+        first = (
+            f"Same beginning as last time: {self.share:.0%} ({self.tokens:,} of {self.total:,} tokens)."
+            if self.tokens
+            else "Nothing of it begins like the last prompt this server was sent."
+        )
+        return f"{first} First difference: {self.cause}." if self.cause else first
+
+    @property
+    def note(self) -> Mapping[str, Any]:
+        """What a receipt keeps of it."""
+        return {"predicted": self.tokens, "of": self.total, "cause": self.cause}
+
+
+def same_beginning(last: Sent | None, now: Sent, count: Count) -> Beginning:
+    """How far *now* begins like *last*, in tokens as *count* counts them; ``None``: nothing was sent before."""
+    total = sum(_tokens(message, count) for message in now.messages)
+    if last is None:
+        return Beginning(total=total)
+    both = zip(last.messages, now.messages, strict=False)
+    whole = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+    tokens = sum(_tokens(message, count) for message in now.messages[:whole])
+    offset = _offset(last, now, whole)
+    if offset:
+        tokens += count(now.messages[whole].content[:offset]) + FRAME_TOKENS
+    changes = diff(last, now).changes
+    return Beginning(
+        tokens=min(tokens, total),
+        total=total,
+        message=whole,
+        offset=offset,
+        cause=changes[0].text[2:] if changes and tokens < total else "",
+    )
+
+
+def reported(usage: Usage | None, extra: Mapping[str, Any] = NOTHING) -> str:
+    """What was predicted beside what the server says it reused, in a sentence; empty when neither is known."""
+    note: Mapping[str, Any] = extra.get(CACHE) or NOTHING
+    told = usage.cached_tokens if usage is not None else None
+    if told is None:
+        return f"Predicted from cache: {note['predicted']:,} of {note['of']:,} tokens." if note else ""
+    of = f" of {usage.prompt_tokens:,}" if usage is not None and usage.prompt_tokens else ""
+    predicted = f"; predicted were {note['predicted']:,} of {note['of']:,}" if note else ""
+    return f"The server took {told:,}{of} tokens from its cache{predicted}."
+
+
+def _tokens(message: Message, count: Count) -> int:
+    return count(message.content) + FRAME_TOKENS
+
+
+def _offset(last: Sent, now: Sent, at: int) -> int:
+    """How many characters two messages that differ have in common at their beginning."""
+    if at >= min(len(last.messages), len(now.messages)):
+        return 0
+    old, new = last.messages[at], now.messages[at]
+    if old.role != new.role:
+        return 0
+    low, high = 0, min(len(old.content), len(new.content))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old.content[:middle] == new.content[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,143 @@
+"""The stable layout: a prompt whose beginning stays equal from turn to turn, so that a server's cache stays warm.
+
+Off by default; the specification's layout is the default. With it on,
+
+* lore that comes and goes stands before the request, behind the story; lore that is always in stays where it is,
+* old parts leave in blocks: the story begins at the same part for many turns, then moves on by a third to a half of
+  what it may have.
+
+Both are pure functions of what the steps found, so a preview and its generation agree, and a swipe sees what the part
+beside it saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from marginalia.lore.book import Entry, Match, When
+from marginalia.prompt.budget import SAFETY_MARGIN, Budget
+from marginalia.prompt.payload import SEPARATOR
+from marginalia.prompt.stages import MESSAGE_TOKENS, Lore, Passage, Placed
+from marginalia.story.tree import StoryTree
+from marginalia.values import PartId
+
+STABLE = "stable_layout"
+"""The key in a book's ``settings`` that turns it on."""
+
+
+def is_stable(settings: Mapping[str, Any]) -> bool:
+    """Whether a book wants the stable layout."""
+    return settings.get(STABLE) is True
+
+
+def comes_and_goes(entry: Entry) -> bool:
+    """Whether an entry depends on what is asked, on the story, or on chance: whether it may be out next turn."""
+    if entry.when.always:
+        return False
+    called = entry.filter is not None or entry.match != Match() or entry.scope.only_recursive
+    return called or entry.when != When()
+
+
+def late(lore: Lore) -> Lore:
+    """*lore* with what comes and goes moved from the master template's block to behind what goes before the request."""
+    entries = {verdict.entry.id: verdict.entry for verdict in lore.verdicts if verdict.active}
+    moving = [
+        each for each in lore.placed if each.entry_id in entries and comes_and_goes(entries[each.entry_id])
+    ]
+    if not moving or lore.background is None:
+        return lore
+    staying = [each for each in lore.placed if each not in moving]
+    background, placed = _block(lore.background, staying)
+    later, placed_later = _block(lore.background, moving)
+    before = lore.before_user + SEPARATOR if lore.before_user else ""
+    shifted = (
+        replace(each, start=each.start + len(before), end=each.end + len(before)) for each in placed_later
+    )
+    return replace(
+        lore,
+        background=background,
+        placed=placed,
+        before_user=before + later,
+        placed_before_user=(*lore.placed_before_user, *shifted),
+    )
+
+
+def in_front(user_prompt: str, old: Lore, new: Lore, count: Callable[[str], int]) -> tuple[str, int]:
+    """The user prompt with *new*'s lore before it in the place of *old*'s, and its tokens, counted apart (B1 47)."""
+    bare = user_prompt.removeprefix(old.before_user + SEPARATOR) if old.before_user else user_prompt
+    if not new.before_user:
+        return bare, count(bare)
+    return new.before_user + SEPARATOR + bare, count(new.before_user) + count(bare)
+
+
+def in_blocks(
+    chronicle: Sequence[Passage],
+    budget: Budget,
+    tree: StoryTree,
+    branch: Sequence[PartId],
+    stop: PartId | None,
+) -> tuple[tuple[Passage, ...], Budget]:
+    """*chronicle*, beginning at the border of a block, and the budget of that.
+
+    Blocks are counted in charged tokens from the first part after *stop*, the newest one that a summary stands for. A
+    story that fits whole is left alone.
+    """
+    if budget.needed is None or not chronicle:
+        return tuple(chronicle), budget
+    block = _block_size(budget)
+    at, number = branch.index(stop) + 1 if stop is not None else 0, 0
+    wordy = [part for part in branch[at:] if not tree[part].blank]
+    first = next(each.part for each in chronicle if each.part is not None)
+    starts, total = dict[PartId, int](), 0
+    for part in wordy:
+        starts[part], total = total // block, total + tree[part].tokens + MESSAGE_TOKENS
+    number = starts[first]
+    whole = first == wordy[0] or starts[wordy[wordy.index(first) - 1]] != number
+    kept = chronicle if whole else [each for each in chronicle if _block_of(each, starts) > number]
+    if not kept:
+        return tuple(chronicle), budget
+    return tuple(kept), _recounted(
+        budget, kept, tree, "old parts leave in blocks, the book has a stable layout"
+    )
+
+
+def newest(
+    chronicle: Sequence[Passage], budget: Budget, tree: StoryTree, most: int
+) -> tuple[tuple[Passage, ...], Budget]:
+    """At most *most* of the newest passages, and the budget of that."""
+    if len(chronicle) <= most:
+        return tuple(chronicle), budget
+    kept = chronicle[len(chronicle) - most :]
+    return tuple(kept), _recounted(budget, kept, tree, f"at most {most:,} were asked for")
+
+
+def _recounted(budget: Budget, kept: Sequence[Passage], tree: StoryTree, cut: str) -> Budget:
+    story = sum(tree[each.part].tokens for each in kept if each.part is not None)
+    return replace(budget, story=story, sent_parts=len(kept), cut=cut)
+
+
+def _block_of(passage: Passage, starts: Mapping[PartId, int]) -> int:
+    return starts.get(passage.part, 0) if passage.part is not None else 0
+
+
+def _block_size(budget: Budget) -> int:
+    """A third to a half of the room for the story, on a coarse scale: 1, 1.5, 2, 3, 4, 6, 8 ...
+
+    A request that is a little longer must not move the borders.
+    """
+    room = max(1, budget.limit - SAFETY_MARGIN - budget.base - budget.reserved)
+    half = max(2, room // 2)
+    power = 1 << (half.bit_length() - 1)
+    return power + power // 2 if half >= power + power // 2 else power
+
+
+def _block(text: str, pieces: Sequence[Placed]) -> tuple[str, tuple[Placed, ...]]:
+    """The *pieces* of a block of lore as a block of their own."""
+    placed, at = list[Placed](), 0
+    texts = [text[each.start : each.end] for each in pieces]
+    for each, piece in zip(pieces, texts, strict=True):
+        placed.append(replace(each, start=at, end=at + len(piece)))
+        at += len(piece) + len(SEPARATOR)
+    return SEPARATOR.join(texts), tuple(placed)

@@ -1,0 +1,284 @@
+"""Looking at prompts before they are sent: what would be different, what a server's cache holds, what falls out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias
+
+import anyio.to_thread
+
+from marginalia.errors import InvalidInput
+from marginalia.inference import Models
+from marginalia.inference.connection import api_url
+from marginalia.inference.wire import request_body
+from marginalia.pipeline import slots
+from marginalia.pipeline.engine import Pipeline
+from marginalia.pipeline.layout import MOST_PARTS, late_lore, steady_story
+from marginalia.pipeline.ports import Call, Manuscript
+from marginalia.pipeline.run import Run
+from marginalia.pipeline.sending import LastSent
+from marginalia.prompt.budget import Budget, ContextTooSmall
+from marginalia.prompt.cache import Beginning, same_beginning
+from marginalia.prompt.exporting import as_curl, as_json, as_text
+from marginalia.prompt.layout import STABLE, is_stable
+from marginalia.prompt.segment import Sent
+from marginalia.prompt.segments import Prompt
+from marginalia.prompt.tokens import Tokenizer
+from marginalia.store import Store
+from marginalia.values import Book, BookId, Provider, Request, Turn
+from marginalia.values import Protocol as SamplingProtocol
+
+Format: TypeAlias = Literal["text", "json", "curl"]
+CONTEXTS = (4096, 8192, 16384, 32768, 131072)
+_LOOK_BACK = 8
+_BUNDLED = "bundled"
+
+
+class HoldsTurn(Protocol):
+    """A face of a turn that widgets are bound to."""
+
+    def freeze(self) -> Turn:
+        """The turn as it is now."""
+        ...
+
+
+class NewRun(Protocol):
+    """Makes the run of a preview."""
+
+    def __call__(
+        self, manuscript: Manuscript, turn: Turn | HoldsTurn | None, request: Request | None, *, preview: bool
+    ) -> Run:
+        """A run that was not started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What shall be different; ``None`` stays as it is.
+
+    ``context``, ``response`` and ``lore_tokens`` are tokens, ``parts`` the most parts that are sent; 0 for the last two
+    is no limit. ``stable`` turns the stable layout on or off.
+    """
+
+    context: int | None = None
+    response: int | None = None
+    lore_tokens: int | None = None
+    parts: int | None = None
+    stable: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("context", "response", "lore_tokens", "parts"):
+            number: int | None = getattr(self, name)
+            if number is not None and number < 0:
+                raise InvalidInput(
+                    f"{name} cannot be {number:,}: it is a number of tokens or parts, 0 or more."
+                )
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What of it stands in a book's settings."""
+        wishes: Mapping[str, int | bool | None] = {
+            "lore_tokens": self.lore_tokens, MOST_PARTS: self.parts, STABLE: self.stable,
+        }  # fmt: skip
+        return {name: value for name, value in wishes.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """What a context of one size would hold: parts sent and left out, entries in, and the whole budget."""
+
+    context: int
+    fits: bool
+    sent_parts: int
+    left_out: int
+    entries: int
+    budget: Budget
+
+
+class Inspector:
+    """``studio.inspector``: what-ifs, the cache of the server, and prompts as text, JSON or curl.
+
+    Nothing here changes a book, except :meth:`apply` and :meth:`set_stable`.
+    """
+
+    def __init__(
+        self, store: Store, pipeline: Pipeline, models: Models, tokenizer: Tokenizer, new_run: NewRun
+    ) -> None:
+        self._store = store
+        self._pipeline = pipeline
+        self._models = models
+        self._tokenizer = tokenizer
+        self._new_run = new_run
+        self._last = LastSent()
+        pipeline.wrap(slots.PROCESS_LOREBOOK, late_lore)
+        pipeline.wrap(slots.PREPARE_CONTENT, steady_story)
+        pipeline.wrap(slots.INFERENCE, self._last.watching)
+
+    async def what_if(
+        self,
+        book: Book | BookId,
+        turn: Turn | HoldsTurn | None = None,
+        *,
+        request: Request | None = None,
+        context: int | None = None,
+        response: int | None = None,
+        lore_tokens: int | None = None,
+        parts: int | None = None,
+        stable: bool | None = None,
+    ) -> Prompt:
+        """The prompt that would be sent with other limits, built by the same steps; the book is left alone.
+
+        Raises:
+            InvalidInput: a negative number.
+            ContextTooSmall: not even the base would fit; carries the numbers.
+        """
+        wish = WhatIf(context=context, response=response, lore_tokens=lore_tokens, parts=parts, stable=stable)
+        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, _book_id(book))
+        run = self._new_run(_wished(manuscript, wish), turn, request, preview=True)
+        return await self._pipeline.preview(run)
+
+    async def curve(
+        self,
+        book: Book | BookId,
+        turn: Turn | HoldsTurn | None = None,
+        *,
+        contexts: Sequence[int] = CONTEXTS,
+        response: int | None = None,
+        lore_tokens: int | None = None,
+    ) -> tuple[Rung, ...]:
+        """What contexts of these sizes would hold, in the order they are given."""
+        rungs: list[Rung] = []
+        for context in contexts:
+            try:
+                prompt = await self.what_if(
+                    book, turn, context=context, response=response, lore_tokens=lore_tokens
+                )
+            except ContextTooSmall as error:
+                rungs.append(_too_small(context, error.budget))
+            else:
+                rungs.append(_rung(context, prompt))
+        return tuple(rungs)
+
+    def apply(self, book: Book | BookId, wish: WhatIf, *, new_protocol: str = "") -> SamplingProtocol:
+        """Make a what-if true: limits go into the book's protocol or one named *new_protocol*, the rest into the book.
+
+        The protocol is changed for every book that uses it; a book without one is given a new one.
+        """
+        manuscript = self._store.library.manuscript(_book_id(book))
+        record, known = manuscript.book, manuscript.protocol
+        wanted = _with_limits(known or SamplingProtocol(), wish)
+        if known is None or new_protocol:
+            protocol = self._store.protocols.create(
+                name=new_protocol or "Limits",
+                sampling=wanted.sampling,
+                max_tokens=wanted.max_tokens,
+                reply_tokens=wanted.reply_tokens,
+                settings=wanted.settings,
+            )
+        else:
+            protocol = known if wanted == known else self._store.protocols.save(wanted)
+        if wish.settings or record.protocol_id != protocol.id:
+            self._store.books.save(replace(_with_settings(record, wish), protocol_id=protocol.id))
+        return protocol
+
+    def set_stable(self, book: Book | BookId, on: bool) -> Book:  # noqa: FBT001 - a switch
+        """Turn the stable layout of a book on or off; see :mod:`marginalia.prompt.layout`."""
+        record = self._store.books.get(_book_id(book))
+        return self._store.books.save(replace(record, settings={**record.settings, STABLE: on}))
+
+    def is_stable(self, book: Book | BookId) -> bool:
+        """Whether a book has the stable layout."""
+        return is_stable(self._store.books.get(_book_id(book)).settings)
+
+    def last_sent(self, book: Book | BookId) -> Sent | None:
+        """The last prompt that the book's model was sent, by any book; after a new start, by this branch."""
+        manuscript = self._store.library.manuscript(_book_id(book))
+        provider = manuscript.provider
+        if provider is None:
+            return None
+        sent = self._last.to(provider)
+        return sent if sent is not None else self._newest_receipt(manuscript, provider)
+
+    def beginning(self, book: Book | BookId, prompt: Sent) -> Beginning:
+        """How much of *prompt* begins like the last one that the book's model was sent, and what is first different."""
+        return same_beginning(self.last_sent(book), prompt, self._tokenizer.count)
+
+    def export(self, book: Book | BookId, prompt: Sent, form: Format = "text") -> str:
+        """*prompt* as readable text, as the JSON body the book's model would be sent, or as a curl command.
+
+        No key is in it: curl reads ``$API_KEY``. Raises ``InvalidInput`` for another form.
+        """
+        if form == "text":
+            return as_text(prompt)
+        if form not in ("json", "curl"):
+            raise InvalidInput(f"A prompt cannot be exported as {form!r}, only as text, json or curl.")
+        manuscript = self._store.library.manuscript(_book_id(book))
+        provider = manuscript.provider or Provider()
+        call = Call(
+            provider=provider,
+            protocol=manuscript.protocol or SamplingProtocol(),
+            limits=prompt.limits,
+            messages=prompt.messages,
+        )
+        body = request_body(call, self._models.learned(provider))
+        if form == "json":
+            return as_json(body)
+        return as_curl(self._address(provider), body, needs_key=bool(provider.key_ref))
+
+    def _address(self, provider: Provider) -> str:
+        if provider.kind == _BUNDLED or not provider.base_url:
+            return "http://127.0.0.1:8080/v1/chat/completions"  # the bundled model has another port at every start
+        return api_url(provider, "/chat/completions")
+
+    def _newest_receipt(self, manuscript: Manuscript, provider: Provider) -> Sent | None:
+        branch = manuscript.tree.branch(manuscript.book.active_leaf)
+        for part in reversed(branch[-_LOOK_BACK:]):
+            receipt = self._store.story.receipt(part)
+            if receipt is not None and (receipt.provider, receipt.model) == (provider.name, provider.model):
+                return receipt
+        return None
+
+
+def _book_id(book: Book | BookId) -> BookId:
+    return book.id if isinstance(book, Book) else book
+
+
+def _wished(manuscript: Manuscript, wish: WhatIf) -> Manuscript:
+    """The book as it would be."""
+    known = manuscript.protocol
+    limited = wish.context is not None or wish.response is not None
+    protocol = _with_limits(known or SamplingProtocol(name="what if"), wish) if limited else known
+    return replace(manuscript, book=_with_settings(manuscript.book, wish), protocol=protocol)
+
+
+def _with_limits(protocol: SamplingProtocol, wish: WhatIf) -> SamplingProtocol:
+    return replace(
+        protocol,
+        max_tokens=protocol.max_tokens if wish.context is None else wish.context,
+        reply_tokens=protocol.reply_tokens if wish.response is None else wish.response,
+    )
+
+
+def _with_settings(book: Book, wish: WhatIf) -> Book:
+    if not wish.settings:
+        return book
+    kept = {name: value for name, value in book.settings.items() if name != "lore_share"}
+    return replace(book, settings={**(book.settings if wish.lore_tokens is None else kept), **wish.settings})
+
+
+def _rung(context: int, prompt: Prompt) -> Rung:
+    return Rung(
+        context=context,
+        fits=True,
+        sent_parts=prompt.budget.sent_parts,
+        left_out=prompt.history.left_out,
+        entries=len(prompt.active_lore),
+        budget=prompt.budget,
+    )
+
+
+def _too_small(context: int, budget: Budget) -> Rung:
+    return Rung(
+        context=context, fits=False, sent_parts=0, left_out=budget.branch_parts, entries=0, budget=budget
+    )
