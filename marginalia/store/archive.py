@@ -98,7 +98,7 @@ class StoredArchive:
             for number in numbers:
                 pages = unwind(transaction, pages, book, number, now)
             transaction.put(pages_key(book), pages)
-            record(transaction, book, before, "summary", None, now)
+            record(transaction, book, before, "summary", part=None, now=now)
             transaction.notify(self._desk.user, Change(kind="summary", book_id=book))
 
         await self._done(work)

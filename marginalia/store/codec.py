@@ -62,6 +62,11 @@ def converted(cls: type[T], data: Mapping[str, Any]) -> T:
     return msgspec.convert(data, cls)
 
 
+def parsed(cls: type[T], text: str) -> T:
+    """A *cls* from its JSON text; numbers that are keys there become numbers again."""
+    return msgspec.json.decode(text, type=cls)
+
+
 def utc(stored: datetime) -> datetime:
     """A time from the database."""
     return stored.replace(tzinfo=UTC)

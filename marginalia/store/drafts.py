@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from marginalia.errors import Busy
-from marginalia.store.journal import Moment, now_in, record
+from marginalia.store.journal import Moment, moment_of, now_in, record
 from marginalia.store.pages import Before, Draft, RequestKind, node_of, pages_key, placed
 from marginalia.store.receipts import store_receipt
 from marginalia.store.rows import (
@@ -132,7 +132,7 @@ def finish(
     if draft is not None and draft.before.summary_id is not None:
         pages = put_away(transaction, pages, draft.before.summary_id, now)
     transaction.put(pages_key(part.book_id), pages)
-    record(transaction, part.book_id, before, "generate", part.id, now)
+    record(transaction, part.book_id, before, "generate", part=part.id, now=now)
     tell_story(transaction, part.book_id)
     return part
 
@@ -156,7 +156,13 @@ def take_back(transaction: Transaction, draft: Draft, swiped: PartId | None, now
     transaction.rows("DELETE FROM draft WHERE part_id = ?", part)
     transaction.put(pages_key(book_id), pages.without_draft(part))
     if book is not None:
-        BOOKS.move(transaction, book, leaf=leaf, shared=draft.before.shared)
+        moved = BOOKS.move(transaction, book, leaf=leaf, shared=draft.before.shared)
+        if (
+            book.active_leaf == part and leaf != draft.before.leaf
+        ):  # where a failed run leaves one is a step, too
+            at = moment_of(moved, pages_of(transaction, book_id))
+            before = dataclasses.replace(at, leaf=draft.before.leaf)
+            record(transaction, book_id, before, "activate", part=leaf, now=now)
     tell_story(transaction, book_id)
 
 

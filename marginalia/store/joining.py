@@ -60,7 +60,7 @@ def merge_part(transaction: Transaction, book: Book, pages: Pages, number: PartI
 
 
 def split_part(
-    transaction: Transaction, book: Book, pages: Pages, number: PartId, at: int, making: Making
+    transaction: Transaction, book: Book, pages: Pages, number: PartId, *, at: int, making: Making
 ) -> tuple[Part, Part]:
     """Keep the text before character *at* in the part and put the rest into a new one after it."""
     refuse_open(pages, number)

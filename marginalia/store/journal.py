@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from marginalia.store.codec import bare, converted, from_json, to_json, utc
+from marginalia.store.codec import bare, parsed, to_json, utc
 from marginalia.store.memory import Key
 from marginalia.store.rows import pages_of
 from marginalia.store.tables import BOOKS
@@ -32,7 +32,7 @@ _STEP = "id, book_id, kind, part_id, undone, created_at"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A change of a story: what kind, on which part (``None``: of the whole book), when, and whether it is undone now."""
+    """A change of a story: what kind, on which part (``None``: on none), when, and whether it is undone now."""
 
     id: int
     book_id: BookId
@@ -99,7 +99,13 @@ def compare(before: Moment, after: Moment) -> Difference:
 
 
 def record(
-    transaction: Transaction, book: BookId, before: Moment, kind: StepKind, part: PartId | None, now: datetime
+    transaction: Transaction,
+    book: BookId,
+    before: Moment,
+    kind: StepKind,
+    *,
+    part: PartId | None,
+    now: datetime,
 ) -> None:
     """Keep what has changed since *before* as a step. What was undone cannot be done again afterwards."""
     difference = compare(before, now_in(transaction, book))
@@ -126,7 +132,7 @@ def next_step(session: Session, book: BookId, *, undone: bool) -> tuple[Step, Di
     if row is None:
         return None
     *step, data = row
-    return _step(tuple(step)), converted(Difference, from_json(data))
+    return _step(tuple(step)), parsed(Difference, data)
 
 
 def turn(transaction: Transaction, step: Step, difference: Difference, *, undone: bool) -> Step:

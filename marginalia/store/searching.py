@@ -51,7 +51,7 @@ class Searching(Reading):
     def excerpts(
         self, book: Book | BookId, parts: Iterable[Part | PartId], query: str, *, radius: int = 60
     ) -> Mapping[PartId, str]:
-        """For each of *parts* the stretch around the first match of the first term, on one line; see :func:`snippet`."""
+        """For each of *parts* the stretch around the first match of the first term; see :func:`snippet`."""
         wanted = [part_id(part) for part in parts]
 
         def work(session: Session, _record: Book, pages: Pages) -> Mapping[PartId, str]:

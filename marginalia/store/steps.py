@@ -31,13 +31,13 @@ class Stepping(Searching):
     def undo(self, book: Book | BookId) -> Step | None:
         """Take back the newest step of a book that is not undone yet; ``None`` when there is none.
 
-        A part that it takes out of the story goes to the trash, so that nothing is lost when writing goes on from there.
+        A part that it takes out of the story goes to the trash, so that nothing is lost when one writes on from there.
         Raises ``Busy`` while the book is being written to.
         """
         return self._turn(book, undo)
 
     def redo(self, book: Book | BookId) -> Step | None:
-        """Do the step that was undone last again; ``None`` when there is none. Raises ``Busy`` as :meth:`undo` does."""
+        """Do what was undone last again; ``None`` when there is nothing. Raises like :meth:`undo`."""
         return self._turn(book, redo)
 
     def history(self, book: Book | BookId, *, most: int = 200) -> tuple[Step, ...]:
@@ -66,40 +66,24 @@ class Stepping(Searching):
     ) -> T:
         """Do *work* as one step; it is said to be on *part*, or on the part that is returned."""
         number, now = book_id(book), self._desk.clock()
-        return self._desk.database.write(
-            lambda transaction: self._step(transaction, kind, number, work, part, now)
-        )
+
+        def job(transaction: Transaction) -> T:
+            owned = BOOKS.mine(transaction, number, self._desk.user)
+            before = moment_of(owned, pages_of(transaction, number))
+            result = work(transaction, owned, before.pages)
+            subject = result.id if isinstance(result, Part) else part
+            record(transaction, number, before, kind, part=subject, now=now)
+            tell_story(transaction, number)
+            return result
+
+        return self._desk.database.write(job)
 
     def _write_at(
         self, kind: StepKind, part: Part | PartId, work: Callable[[Transaction, Book, Pages, PartId], T]
     ) -> T:
-        """Do *work* on a part, in whatever book it is."""
-        number, now = part_id(part), self._desk.clock()
-
-        def job(transaction: Transaction) -> T:
-            return self._step(
-                transaction,
-                kind,
-                home_of(transaction, number),
-                lambda inside, record, pages: work(inside, record, pages, number),
-                number,
-                now,
-            )
-
-        return self._desk.database.write(job)
-
-    def _step(
-        self,
-        transaction: Transaction,
-        kind: StepKind,
-        number: BookId,
-        work: Callable[[Transaction, Book, Pages], T],
-        part: PartId | None,
-        now: datetime,
-    ) -> T:
-        book, pages = BOOKS.mine(transaction, number, self._desk.user), pages_of(transaction, number)
-        result = work(transaction, book, pages)
-        subject = result.id if isinstance(result, Part) else part
-        record(transaction, number, moment_of(book, pages), kind, subject, now)
-        tell_story(transaction, number)
-        return result
+        """Do *work* as one step on a part, in whatever book it is."""
+        number = part_id(part)
+        home = self._desk.database.read(lambda session: home_of(session, number))
+        return self._write(
+            kind, home, lambda transaction, book, pages: work(transaction, book, pages, number), number
+        )

@@ -205,7 +205,7 @@ class Story(Stepping):
         making = self._making()
 
         def work(transaction: Transaction, record: Book, pages: Pages, number: PartId) -> tuple[Part, Part]:
-            return split_part(transaction, record, pages, number, at, making)
+            return split_part(transaction, record, pages, number, at=at, making=making)
 
         return self._write_at("split", part, work)
 
@@ -227,7 +227,7 @@ class Story(Stepping):
         return self._write_at("move", part, work)
 
     def mark(self, part: Part | PartId, *, label: str | None = None, bookmarked: bool | None = None) -> Part:
-        """Set the writer's own marks on a part: a label of one line (empty: none), a bookmark; ``None`` leaves one as it is."""
+        """Set the writer's own marks on a part: a label of one line (empty: none), a bookmark; ``None`` leaves it."""
         line = None if label is None else " ".join(str(storable(label)).split())
 
         def work(transaction: Transaction, record: Book, pages: Pages, number: PartId) -> Part:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, TypeVar
 from marginalia.errors import NotFound
 from marginalia.store.journal import moment_of, record
 from marginalia.store.pages import Pages, pages_key
-from marginalia.store.rows import home_of, pages_of
+from marginalia.store.rows import home_of, pages_of, texts_in
 from marginalia.store.session import Change
 from marginalia.store.summary_rows import put_away, put_summary, unwind
 from marginalia.store.tables import BOOKS
+from marginalia.story.overview import SOURCES, SummaryNode, fingerprints, overview, why_stale
+from marginalia.story.summaries import Block, collect_blocks, hash_of, summaries_on
 from marginalia.values import Book, BookId, HasPartId, PartId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from marginalia.store.desk import Desk
@@ -61,9 +63,32 @@ class SummaryShelf:
         """
 
         def work(transaction: Transaction, book: BookId, pages: Pages) -> tuple[Pages, Summary]:
-            return put_summary(transaction, pages, book, summary)
+            known = _with_sources(transaction, pages, summary)
+            return put_summary(transaction, pages, book, known)
 
         return self._change(summary.part_id, work)
+
+    def overview(
+        self, book: Book | BookId, judged: Sequence[tuple[Block, bool]], leaf: Part | PartId | None = None
+    ) -> tuple[SummaryNode, ...]:
+        """The summaries in use on a branch, oldest first, with what they merged and why they are stale.
+
+        *judged* are the blocks of the branch, each with whether the story under it is unchanged.
+        """
+        number = book.id if isinstance(book, Book) else book
+
+        def work(session: Session) -> tuple[SummaryNode, ...]:
+            record, pages = BOOKS.mine(session, number, self._desk.user), pages_of(session, number)
+            branch = pages.tree.branch(record.active_leaf if leaf is None else _part_id(leaf))
+            on = summaries_on(pages.tree, branch, pages.summaries)
+            stale = {
+                block.summary.part_id: why_stale(block, on, texts_in(session, pages, block.parts), branch)
+                for block, valid in judged
+                if not valid
+            }
+            return overview(pages.tree, branch, on, stale)
+
+        return self._desk.database.read(work)
 
     def remove(self, part: Part | PartId, *, unwind: bool = True) -> Summary | None:
         """Take the summary off a part; the trash keeps it.
@@ -102,7 +127,7 @@ class SummaryShelf:
             book, before = record_of.id, moment_of(record_of, pages_of(transaction, record_of.id))
             pages, result = work(transaction, book, before.pages)
             transaction.put(pages_key(book), pages)
-            record(transaction, book, before, "summary", part, now)
+            record(transaction, book, before, "summary", part=part, now=now)
             transaction.notify(self._desk.user, Change(kind="summary", book_id=book))
             return result
 
@@ -113,6 +138,18 @@ class SummaryShelf:
 
 
 _unwind = unwind
+
+
+def _with_sources(session: Session, pages: Pages, summary: Summary) -> Summary:
+    """*summary* with fingerprints of what it was made from, if that is still what stands there."""
+    branch = pages.tree.branch(summary.part_id)
+    on = summaries_on(pages.tree, branch, pages.summaries) | {summary.part_id: summary}
+    block = collect_blocks(branch, on)[0]
+    texts = texts_in(session, pages, block.parts)
+    if hash_of(block.parts, on, texts, meta=summary.meta) != summary.source_hash:
+        return summary
+    prints = [each for _, each in fingerprints(block.parts, on, texts, meta=summary.meta)]
+    return dataclasses.replace(summary, extra={**summary.extra, SOURCES: prints})
 
 
 def _put_away(

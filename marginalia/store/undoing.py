@@ -12,6 +12,7 @@ from marginalia.store.pages import pages_key
 from marginalia.store.rows import pages_of, write_node
 from marginalia.store.summary_rows import put_away, write_summary
 from marginalia.store.tables import BOOKS
+from marginalia.story.tree import Node
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from marginalia.store.journal import Side, Step
     from marginalia.store.pages import Pages
     from marginalia.store.session import Transaction
-    from marginalia.story.tree import Node
     from marginalia.values import Book
 
 
@@ -43,50 +43,65 @@ def _turn_over(transaction: Transaction, book: Book, now: datetime, *, undo: boo
     if found is None:
         return None
     step, difference = found
+    sides = (difference.after, difference.before) if undo else (difference.before, difference.after)
     before = moment_of(book, pages)
-    _bring_about(transaction, book, pages, difference.before if undo else difference.after, now)
+    _bring_about(transaction, book, pages, *sides, now=now)
     done = compare(before, now_in(transaction, book.id))
     # What it really changed is kept: a place that is gone for good has been replaced by the nearest one.
     kept = Difference(before=done.after, after=done.before) if undo else done
     return turn(transaction, step, kept, undone=undo)
 
 
-def _bring_about(transaction: Transaction, book: Book, pages: Pages, side: Side, now: datetime) -> None:
-    """Make the rows that a step touched as *side* has them, as far as what they refer to still exists."""
-    for number, summary in side.summaries.items():
+def _bring_about(
+    transaction: Transaction, book: Book, pages: Pages, known: Side, wanted: Side, *, now: datetime
+) -> None:
+    """Change what differs between *known* and *wanted* to what is wanted; all else stays as it is now."""
+    for number, summary in wanted.summaries.items():
         if summary is None:
             pages = put_away(transaction, pages, number, now)
         else:
             pages = write_summary(transaction, pages, book.id, summary)
-    nodes = _placed(transaction, pages, side)
+    nodes = _placed(transaction, pages, known, wanted)
     for node in nodes:
         if node.id not in pages.tree:
             unbury(transaction, book.id, node.id)
         write_node(transaction, node)
     pages = pages.with_nodes(*nodes)
-    for part, wanted in side.nodes.items():
-        if wanted is None and part in pages.tree:
+    for part, node in wanted.nodes.items():
+        if node is None and part in pages.tree:
             pages = bury(transaction, book, pages, part, now)
     transaction.put(pages_key(book.id), pages)
-    leaf = nearest_living(transaction, pages, side.leaf)
-    BOOKS.move(transaction, book, leaf=leaf, shared=side.shared)
+    leaf = book.active_leaf if known.leaf == wanted.leaf else wanted.leaf
+    living = nearest_living(transaction, pages, leaf)
+    if living is None and leaf is not None:
+        living = nearest_living(transaction, pages, book.active_leaf)
+    BOOKS.move(transaction, book, leaf=living, shared=wanted.shared)
 
 
-def _placed(transaction: Transaction, pages: Pages, side: Side) -> list[Node]:
-    """The nodes that are to be in the story, each where it can be."""
+def _placed(transaction: Transaction, pages: Pages, known: Side, wanted: Side) -> list[Node]:
+    """The parts that are to be in the story, as they are to be, each where it can be."""
     here = pages.tree.nodes()
-    # A part that waited for its answer then has it now (or is gone): only its place is taken back.
-    waited = [
-        each for each in side.nodes.values() if each is not None and not each.text_id and each.id in here
-    ]
-    wanted = [each for each in side.nodes.values() if each is not None and each.text_id]
-    wanted += [dataclasses.replace(here[each.id], parent_id=each.parent_id) for each in waited]
-    coming = {each.id for each in wanted}
-    nodes: list[Node] = []
-    for node in wanted:
+    coming = {part: node for part, node in wanted.nodes.items() if node is not None}
+    placed: list[Node] = []
+    for part, as_it_was in coming.items():
+        node = _laid_over(here.get(part), known.nodes.get(part), as_it_was)
         parent = node.parent_id
-        if parent not in coming:
+        if parent is not None and parent not in coming:
             parent = nearest_living(transaction, pages, parent)
+        if parent is None and node.parent_id is not None and part in here:
+            parent = here[part].parent_id  # what it stood under is gone for good
         summary = node.summary_id if node.summary_id in pages.summaries else None
-        nodes.append(dataclasses.replace(node, parent_id=parent, summary_id=summary))
-    return nodes
+        placed.append(dataclasses.replace(node, parent_id=parent, summary_id=summary))
+    return placed
+
+
+def _laid_over(here: Node | None, known: Node | None, wanted: Node) -> Node:
+    """A part as it is now with what differs between the two sides of a step as it is wanted."""
+    if here is None or known is None:
+        return wanted
+    differing = {
+        field.name: getattr(wanted, field.name)
+        for field in dataclasses.fields(Node)
+        if getattr(wanted, field.name) != getattr(known, field.name)
+    }
+    return dataclasses.replace(here, **differing)

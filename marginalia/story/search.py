@@ -32,7 +32,7 @@ class Query:
         return bool(self.terms)
 
     def matches(self, folded: str) -> bool:
-        """Whether every term occurs in a text, which is :func:`fold`\\ ed already."""
+        """Whether every term occurs in a text, which is folded already."""
         return bool(self.terms) and all(_find(pieces, folded) is not None for pieces in self.terms)
 
     def spans(self, text: str) -> tuple[tuple[int, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import TypeAlias
 
@@ -9,9 +10,10 @@ import anyio.to_thread
 
 from marginalia.pipeline.summarising import Draft, Summariser
 from marginalia.store import SummaryShelf
+from marginalia.story.overview import SummaryNode
 from marginalia.story.parts import Part, Summary
 from marginalia.story.summaries import Block
-from marginalia.values import Book, BookId, PartId
+from marginalia.values import Book, BookId, PartId, SummaryId
 
 BookLike: TypeAlias = Book | BookId
 PartLike: TypeAlias = Part | PartId
@@ -57,6 +59,33 @@ class Summaries:
         """The summaries in use on a branch, newest first, each with whether the story under it is unchanged."""
         return self._summariser.blocks(_book(book), None if leaf is None else _part(leaf))
 
+    def overview(self, book: BookLike, leaf: PartLike | None = None) -> tuple[SummaryNode, ...]:
+        """The summaries in use on a branch, oldest first, each with what it merged, what it saves, and why it is stale.
+
+        An edit makes one stale at once; nothing is dropped before a generation would need it.
+        """
+        return self._shelf.overview(_book(book), self.blocks(book, leaf), leaf)
+
+    async def remake(self, book: BookLike, leaf: PartLike | None = None) -> tuple[Summary, ...]:
+        """Write the stale summaries of a branch anew, the oldest first, and no others; returns the new ones.
+
+        A stale meta summary is unwound and merged again. One that cannot be written is put back, and what was
+        raised goes on: the same as for :meth:`create`.
+        """
+        made: list[Summary] = []
+        merges: list[tuple[PartId, PartId]] = []
+        tried: set[SummaryId] = set()
+        while stale := self._oldest_stale(book, leaf, tried):
+            if stale.meta and stale.oldest_id is not None:
+                merges.append((stale.part_id, stale.oldest_id))
+                self._shelf.remove(stale.part_id)
+                continue
+            made.append(await self._replace(book, stale))
+            tried.add(made[-1].id)
+        for newest, oldest in reversed(merges):
+            made.append(await self.merge(book, newest, oldest))
+        return tuple(made)
+
     def draft(self, book: BookLike, part: PartLike) -> Draft:
         """What :meth:`create` would send, without sending it."""
         return self._summariser.draft(_book(book), _part(part))
@@ -64,6 +93,20 @@ class Summaries:
     def merge_draft(self, book: BookLike, newest: PartLike, oldest: PartLike) -> Draft:
         """What :meth:`merge` would send, without sending it."""
         return self._summariser.merge_draft(_book(book), _part(newest), _part(oldest))
+
+    def _oldest_stale(
+        self, book: BookLike, leaf: PartLike | None, tried: Collection[SummaryId]
+    ) -> Summary | None:
+        blocks = reversed(self.blocks(book, leaf))
+        return next((b.summary for b, valid in blocks if not valid and b.summary.id not in tried), None)
+
+    async def _replace(self, book: BookLike, stale: Summary) -> Summary:
+        self._shelf.remove(stale.part_id)
+        try:
+            return await self.create(book, stale.part_id)
+        except BaseException:  # stopped or failed: the stale one is better than none
+            self._shelf.attach(stale)
+            raise
 
     async def _write(self, book: BookLike, make: partial[Draft]) -> Summary:
         draft = await anyio.to_thread.run_sync(make)
