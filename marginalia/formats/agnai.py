@@ -8,6 +8,7 @@ from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
 from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, flag, is_object, obj, one_line, text, whole
 from marginalia.formats.keys import as_key, key_list
+from marginalia.formats.losses import always_there, unsaid
 from marginalia.lore.book import Entry, EntryBudget, Lorebook, LoreSettings, Match, Pattern, When
 
 TITLE = "Agnai memory book"
@@ -70,17 +71,14 @@ def _pattern(key: str) -> Pattern:
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    losses: list[str] = []
-    match = entry.match
-    if match.also or match.all or match.none or match.not_all:
-        losses.append("its secondary keys cannot be said there")
-    sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
+    losses = unsaid(entry, {"state", "always", "order", "priority", "wildcards", "whole words"})
+    sources = [*(() if entry.filter is None else (entry.filter,)), *entry.match.any]
     keywords = [
         each.text if isinstance(each, Pattern) and each.kind == "wildcard" else as_key(each, losses)
         for each in sources
     ]
-    if not keywords and not entry.when.never:
-        keywords = [_EVERYTHING]
+    if always_there(entry) and _EVERYTHING not in keywords:
+        keywords.append(_EVERYTHING)
     row: Object = {
         "name": entry.name,
         "entry": entry.payload,

@@ -15,6 +15,7 @@ from marginalia.formats.codec import Codec, Path, Target, checked
 from marginalia.formats.coerce import Json, Object, is_list, is_object, obj, one_line, rows, text, texts
 from marginalia.formats.expressions import from_javascript
 from marginalia.formats.keys import as_key
+from marginalia.formats.losses import unsaid
 from marginalia.lore.book import Entry, Lorebook, LoreSettings, Match, Pattern, When
 
 TITLE = "AI Dungeon story cards"
@@ -95,13 +96,8 @@ def _expression(joined: str, remarks: Remarks) -> tuple[Pattern, ...]:
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    losses: list[str] = []
-    match = entry.match
-    if match.also or match.all or match.none or match.not_all:
-        losses.append("its secondary keys cannot be said there")
-    if not entry.enabled:
-        losses.append("that it is switched off cannot be said there")
-    sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
+    losses = unsaid(entry, {"edges of keys"})
+    sources = [*(() if entry.filter is None else (entry.filter,)), *entry.match.any]
     keys = [each.text if isinstance(each, Pattern) else as_key(each, losses) for each in sources]
     content = "entry" if "entry" in target.raw and "value" not in target.raw else "value"
     row: Object = {

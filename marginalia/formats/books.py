@@ -23,6 +23,7 @@ from marginalia.formats.coerce import (
     whole,
 )
 from marginalia.formats.decorators import DROPPED_FIRST, decorated, known, lines_of, parse, said, split
+from marginalia.formats.losses import TAVERN, Feature, unsaid
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import tavern_fields
 from marginalia.formats.tavern_shape import fields_of, of_card, row_of
@@ -97,14 +98,11 @@ def write_row(entry: Entry, target: Target) -> Written:
         row |= {"id": whole(target.place, 0), "name": entry.name}
     if entry.budget.priority not in {0, DROPPED_FIRST} or "priority" in target.raw:
         row["priority"] = entry.budget.priority
-    return Written(row=row, losses=tuple(each for each in losses if not each.startswith(_SAID_HERE)))
+    of_keys = tuple(each for each in losses if not each.startswith("its secondary keys have more"))
+    return Written(row=row, losses=(*of_keys, *unsaid(entry, _SAID)))
 
 
-_SAID_HERE = (
-    "cannot be said there: only every",
-    "cannot be said there: its priority",
-    "its secondary keys have more",
-)
+_SAID: frozenset[Feature] = TAVERN | frozenset[Feature](("every", "priority"))
 
 
 def _head_of(entry: Entry, raw: Object) -> str:

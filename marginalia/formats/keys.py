@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import regex
 
 from marginalia.formats.base import Remarks
@@ -77,6 +79,20 @@ def as_key(source: TextFilter | RegexFilter | Pattern, losses: list[str]) -> str
         border = r"\b" if source.whole_word else ""
         return f"/{border}{body}{border}/{'' if source.case else 'i'}"
     return source.text
+
+
+def is_expression(source: TextFilter | RegexFilter | Pattern) -> bool:
+    """Whether it is more than plain words."""
+    return isinstance(source, RegexFilter) or (isinstance(source, Pattern) and source.kind != "plain")
+
+
+def one_expression(sources: Sequence[TextFilter | RegexFilter | Pattern], losses: list[str]) -> str:
+    """All of them as one expression between slashes that finds any; empty when there are none."""
+    keys = [as_key(each, losses) for each in sources]
+    if len(keys) == 1 and is_expression(sources[0]):
+        return keys[0]
+    bodies = [parts[0] if (parts := slashed(key)) else escaped(key) for key in keys]
+    return f"/{'|'.join(f'(?:{body})' for body in bodies)}/is" if bodies else ""
 
 
 def _expression(source: str, losses: list[str], *, case: bool) -> str:

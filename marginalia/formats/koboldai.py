@@ -25,6 +25,7 @@ from marginalia.formats.coerce import (
     text,
 )
 from marginalia.formats.keys import as_key, key_list
+from marginalia.formats.losses import always_there, unsaid
 from marginalia.lore.book import Entry, Lorebook, LoreSettings, Match, Pattern, When
 
 TITLE = "KoboldAI world info"
@@ -165,8 +166,8 @@ def _patterns(keys: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    losses: list[str] = []
     match = entry.match
+    losses = unsaid(entry, {"state", "always", "chance", "secondary keys"})
     if match.all or match.not_all:
         losses.append("keys that are all needed cannot be said there")
     of_v2 = "title" in target.raw or "uid" in target.raw
@@ -185,7 +186,7 @@ def _write(entry: Entry, target: Target) -> Written:
         row.pop("keyanti")
     row |= {
         "content": entry.payload,
-        "constant": entry.when.always or not (match.any or entry.filter or entry.when.never),
+        "constant": always_there(entry),
         "selective": bool(match.also or match.none),
         ("title" if of_v2 else "comment"): entry.name,
     }

@@ -9,10 +9,12 @@ from marginalia.formats.base import BookFields, Place, Remarks, Row, Shelf, Volu
 from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, is_object, obj, one_line, rows, text, texts, whole
 from marginalia.formats.keys import as_key, regex_pattern
+from marginalia.formats.losses import always_there, unsaid
 from marginalia.lore.book import Entry, LoreSettings, Match, Scope, When
 
 TITLE = "mikupad session"
 RANGE = 2_048
+_ANYTHING = "[^]"
 _AS_IT_WAS = "worldInfo as it was"
 _SETTINGS = LoreSettings(dialect="mikupad")
 
@@ -97,16 +99,13 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
 
 
 def _write(entry: Entry, _: Target) -> Written:
-    losses: list[str] = []
-    match = entry.match
-    if match.also or match.all or match.none or match.not_all:
-        losses.append("its secondary keys cannot be said there")
+    losses = unsaid(entry, {"state", "always", "characters", "expressions", "wildcards"})
     off = not entry.enabled or entry.when.never
-    sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
+    sources = [*(() if entry.filter is None else (entry.filter,)), *entry.match.any]
     row: Object = {
         "displayName": entry.name,
         "text": entry.payload,
-        "keys": [as_key(each, losses) for each in sources],
+        "keys": [_ANYTHING] if always_there(entry) else [as_key(each, losses) for each in sources],
         "search": "0" if off else str(entry.scope.characters or RANGE),
     }
     return Written(row=row, losses=tuple(losses))

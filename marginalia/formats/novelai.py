@@ -27,6 +27,7 @@ from marginalia.formats.coerce import (
 )
 from marginalia.formats.expressions import slashed
 from marginalia.formats.keys import as_key, tavern_pattern
+from marginalia.formats.losses import Feature, always_there, unsaid
 from marginalia.lore.book import (
     Entry,
     EntryBudget,
@@ -42,6 +43,22 @@ from marginalia.lore.book import (
 TITLE = "NovelAI lorebook"
 RANGE = 1_000
 _NEWEST = 6
+_SAID: frozenset[Feature] = frozenset(
+    {
+        "state",
+        "always",
+        "expressions",
+        "wildcards",
+        "order",
+        "secondary keys",
+        "characters",
+        "memory",
+        "recursion",
+        "reserve",
+        "maximum",
+        "priority",
+    }
+)
 _AND = regex.compile(r"\s+&\s+")
 _TOGETHER = regex.compile(r"\\A(?:\(\?=\.\*((?:\\.|[^\\()])+)\))+")
 _ESCAPED = regex.compile(r"\\(.)")
@@ -204,7 +221,7 @@ def _unused(raw: Object, config: Object, remarks: Remarks) -> None:
 
 def write(entry: Entry, target: Target) -> Written:
     """An entry of ours as one of NovelAI's."""
-    losses: list[str] = []
+    losses = unsaid(entry, _SAID)
     prefix, suffix = _around(target.raw)
     payload = entry.payload.removeprefix(prefix)
     payload = payload.removesuffix(suffix) if suffix else payload
@@ -216,7 +233,7 @@ def write(entry: Entry, target: Target) -> Written:
         "displayName": entry.name,
         "keys": _keys(entry, losses),
         "enabled": entry.enabled,
-        "forceActivation": entry.when.always,
+        "forceActivation": always_there(entry),
         "searchRange": entry.scope.characters or RANGE,
         "nonStoryActivatable": entry.scope.recursive or entry.scope.memory,
         "contextConfig": config,
@@ -235,7 +252,7 @@ def _keys(entry: Entry, losses: list[str]) -> list[str]:
     if match.all and not match.any and not first:
         return [" & ".join(as_key(each, losses) for each in match.all)]
     if match.also or match.all or match.none or match.not_all:
-        losses.append("its secondary keys cannot be said there")
+        losses.append("cannot be said there: its secondary keys")
     return [_key(each, losses) for each in (*first, *match.any)]
 
 

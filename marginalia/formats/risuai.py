@@ -12,12 +12,30 @@ from marginalia.formats.base import Place, Remarks, Row, Shelf, Volume, Written
 from marginalia.formats.codec import Codec, Target, checked
 from marginalia.formats.coerce import Json, Object, flag, is_object, number, obj, one_line, text, whole
 from marginalia.formats.decorators import decorated, known, lines_of, parse, said, split
-from marginalia.formats.keys import as_key, regex_pattern, split_keys
-from marginalia.lore.book import Entry, Filter, Insertion, LoreSettings, Match, Pattern, RegexFilter, When
+from marginalia.formats.keys import as_key, is_expression, one_expression, regex_pattern, split_keys
+from marginalia.formats.losses import Feature, always_there, unsaid
+from marginalia.lore.book import Entry, Insertion, LoreSettings, Match, Pattern, When
 
 TITLE = "RisuAI lorebook"
 CHANCE = 100.0
 SCAN_DEPTH = 5
+_SAID: frozenset[Feature] = frozenset(
+    {
+        "state",
+        "always",
+        "expressions",
+        "wildcards",
+        "order",
+        "secondary keys",
+        "after",
+        "every",
+        "chance",
+        "parts",
+        "priority",
+        "before the prompt",
+        "depth",
+    }
+)
 _SETTINGS = LoreSettings(scan_parts=SCAN_DEPTH, recursive=True, dialect="risuai")
 
 
@@ -93,25 +111,23 @@ def _keys(raw: Object, remarks: Remarks) -> tuple[tuple[Pattern, ...], tuple[Pat
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    losses: list[str] = []
+    losses = unsaid(entry, _SAID)
     match = entry.match
     sources = [*(() if entry.filter is None else (entry.filter,)), *match.any]
-    keys = [as_key(each, losses) for each in sources]
-    second = [as_key(each, losses) for each in match.also]
-    expressions = any(_is_expression(each) for each in sources)
-    if expressions and len(keys) > 1:
-        losses.append(
-            "an entry has one expression there, and this one has several keys; they are written with commas"
-        )
+    expressions = any(map(is_expression, (*sources, *match.also)))
+    if expressions:
+        key, second = one_expression(sources, losses), one_expression(match.also, losses)
+    else:
+        key, second = (",".join(as_key(each, losses) for each in keys) for keys in (sources, match.also))
     row: Object = {
-        "key": keys[0] if expressions and len(keys) == 1 else ",".join(keys),
-        "secondkey": ",".join(second),
+        "key": key,
+        "secondkey": second,
         "comment": entry.name,
         "content": _head_of(entry, target.raw) + entry.payload,
         "insertorder": entry.ordinal,
-        "alwaysActive": entry.when.always or not (keys or second or entry.when.never),
+        "alwaysActive": always_there(entry),
         "selective": bool(second),
-        "useRegex": expressions and len(keys) == 1,
+        "useRegex": expressions,
         "activationPercent": entry.when.chance,
     }
     if target.folder or "folder" in target.raw:
@@ -123,10 +139,6 @@ def _write(entry: Entry, target: Target) -> Written:
     return Written(row=row, losses=tuple(losses))
 
 
-def _is_expression(source: Filter | Pattern) -> bool:
-    return isinstance(source, RegexFilter) or (isinstance(source, Pattern) and source.kind != "plain")
-
-
 def _head_of(entry: Entry, raw: Object) -> str:
     kept = split(text(raw.get("content")))[0]
     before = _entry(raw, Remarks())
@@ -136,6 +148,10 @@ def _head_of(entry: Entry, raw: Object) -> str:
     own = said(replace(entry, match=replace(entry.match, any=())))
     if entry.insertion is Insertion.DEPTH:
         own += [f"@@depth {entry.where.depth}", f"@@role {entry.where.role}"]
+    if entry.insertion is Insertion.BEFORE_USER_PROMPT:
+        own.append("@@end")
+    if not entry.scope.calls_others:
+        own.append("@@unrecursive")
     if entry.scope.parts:
         own.append(f"@@scan_depth {entry.scope.parts}")
     if entry.budget.priority:

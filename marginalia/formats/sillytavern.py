@@ -23,6 +23,7 @@ from marginalia.formats.coerce import (
     text,
     whole,
 )
+from marginalia.formats.losses import TAVERN, unsaid
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import NEW_ENTRY, tavern_fields
 from marginalia.formats.tavern_shape import fields_of, row_of
@@ -120,7 +121,8 @@ def _again(raw: Object, place: Place) -> Entry:
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    fields, losses = tavern_fields(entry)
+    fields, of_keys = tavern_fields(entry)
+    losses = (*of_keys, *unsaid(entry, TAVERN))
     if target.fresh:
         number = whole(target.place, 0)
         return Written(row={"uid": number, **NEW_ENTRY, **fields, "displayIndex": number}, losses=losses)

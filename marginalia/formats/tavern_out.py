@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from marginalia.formats.coerce import Json, Object
+from marginalia.formats.coerce import Object
 from marginalia.formats.keys import as_key
+from marginalia.formats.losses import always_there
 from marginalia.lore.book import Entry, Insertion, Match, Pattern, RegexFilter, TextFilter
 
 _ANYTHING = "/[^]/"
@@ -13,13 +14,13 @@ _ROLES = ("system", "user", "assistant")
 
 
 def tavern_fields(entry: Entry) -> tuple[Object, tuple[str, ...]]:
-    """The fields, and a sentence for everything that gets lost."""
+    """The fields, and a sentence for what these fields cannot hold of the keys; the rest is the caller's."""
     losses: list[str] = []
     fields = {
         **_keys(entry, losses),
         "comment": entry.name,
         "content": entry.payload,
-        "constant": entry.when.always or _fires_unasked(entry),
+        "constant": always_there(entry),
         "disable": not entry.enabled or (entry.when.never and bool(_any(entry))),
         "order": entry.ordinal,
         **_place(entry),
@@ -29,18 +30,12 @@ def tavern_fields(entry: Entry) -> tuple[Object, tuple[str, ...]]:
         "delayUntilRecursion": entry.scope.only_recursive,
         "ignoreBudget": entry.budget.ignore,
     }
-    losses += _unsaid(entry)
     return fields, tuple(losses)
 
 
 def _any(entry: Entry) -> tuple[TextFilter | RegexFilter | Pattern, ...]:
     first = (entry.filter,) if entry.filter is not None else ()
     return (*first, *entry.match.any)
-
-
-def _fires_unasked(entry: Entry) -> bool:
-    asked = _any(entry) or entry.match != Match() or entry.scope.only_recursive
-    return not asked and not entry.when.never
 
 
 def _keys(entry: Entry, losses: list[str]) -> Object:
@@ -81,7 +76,7 @@ def _common(values: list[bool], what: str, losses: list[str]) -> bool | None:
 def _place(entry: Entry) -> Object:
     depth = 4
     if entry.insertion is Insertion.BEFORE_USER_PROMPT:
-        position, depth = 4, 0
+        position, depth = 4, 1
     elif entry.insertion is Insertion.DEPTH:
         position, depth = 4, entry.where.depth
     else:
@@ -107,23 +102,6 @@ def _when(entry: Entry) -> Object:
         "cooldown": when.cooldown or None,
         "delay": when.after or None,
     }
-
-
-def _unsaid(entry: Entry) -> list[str]:
-    budget, scope = entry.budget, entry.scope
-    checks: list[tuple[Json, str]] = [
-        (entry.when.every, f"only every {entry.when.every} parts"),
-        (scope.characters, f"how far back it looks: {scope.characters} characters"),
-        (scope.memory, "that it looks at memory too"),
-        (not scope.request, "that it does not look at the request"),
-        (budget.priority, f"its priority, {budget.priority}"),
-        (budget.reserve, f"its reserved {budget.reserve} tokens"),
-        (budget.maximum, f"its maximum of {budget.maximum} tokens"),
-        (entry.tags, f"its tags: {', '.join(entry.tags)}"),
-        (entry.negative_tags, f"its negative tags: {', '.join(entry.negative_tags)}"),
-        (entry.syntax == "jinja", "that its text is a Jinja template"),
-    ]
-    return [f"cannot be said there: {what}" for there, what in checks if there]
 
 
 NEW_ENTRY: Object = {

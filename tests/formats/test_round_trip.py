@@ -11,6 +11,7 @@ import pytest
 from marginalia.errors import FormatError, InvalidInput
 from marginalia.formats import read_lore, write_lore
 from marginalia.formats.intake import open_document
+from marginalia.formats.losses import always_there
 from marginalia.lore.book import (
     Entry,
     FilledLorebook,
@@ -251,3 +252,30 @@ def test_a_folder_that_was_switched_off_here_switches_off_its_entries_there() ->
     off = replace(folder, lorebook=replace(folder.lorebook, enabled=False))
     (_, row) = json.loads(write_lore([root, off], "risuai"))["data"]
     assert row["content"] == "@@dont_activate\nc"
+
+
+def meant(entry: Entry) -> object:
+    """What an entry does, however it is said. NovelAI always has a range, so how far back is not compared."""
+    keys = {key.text for key in entry.match.any}
+    if entry.filter is not None:
+        keys.add(entry.filter.text if isinstance(entry.filter, TextFilter) else entry.filter.pattern)
+    when = replace(entry.when, always=False, never=False)
+    off = not entry.enabled or entry.when.never
+    place = entry.insertion, entry.where, entry.scope.parts, entry.scope.calls_others
+    return entry.payload, entry.ordinal, off, always_there(entry) or keys, when, place
+
+
+@pytest.mark.parametrize("format_", ["sillytavern", "card", "novelai", "agnai", "risuai", "aidungeon"])
+def test_nothing_gets_lost_without_a_word(format_: str) -> None:
+    """Whatever is different when it comes back was listed when it went out."""
+    for entry in ALL_OF_IT:
+        file = written(format_, entry)
+        found = entries(json.loads(file))
+        same = [meant(each) for each in found] == [meant(entry)]
+        assert same or file.losses, entry.name
+
+
+def test_several_keys_with_an_expression_among_them_are_one_expression_where_there_is_only_one() -> None:
+    match = Match(any=(Pattern(text="a.b"), Pattern(text="bells?", kind="regex")))
+    row = json.loads(written("risuai", Entry(name="e", payload="p", match=match)))["data"][0]
+    assert (row["key"], row["useRegex"]) == (r"/(?:a\.b)|(?:bells?)/is", True)
