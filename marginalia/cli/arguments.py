@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where the database is (else MARGINALIA_HOME, else the system's folder for user data)",
     )
+    top.add_argument("--version", action="version", version=f"Marginalia {_version()}")
     top.add_argument("--user", default="local", help="whose books (default: local)")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _serve(commands)
@@ -124,6 +126,13 @@ def _backup(commands: Commands) -> None:
         "put-back", help="put a copy in the place of the database, which is moved aside"
     )
     back.add_argument("file", type=Path)
+
+
+def _version() -> str:
+    try:
+        return version("marginalia")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        return "(not installed)"
 
 
 def _port(text: str) -> int:

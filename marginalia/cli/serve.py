@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import signal
+import socket
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -32,6 +33,7 @@ _OPEN_TO_OTHERS = 0o077
 def run(options: Namespace, talk: Talk) -> int:
     """Serve until interrupted."""
     refuse_open_door(options)
+    options.port = options.port or free_port(options.address)
     login: Mapping[str, Any] = login_settings(options.auth, home_folder(), talk) if options.auth else {}
     copies = _Schedule(timedelta(hours=options.copy_every))
     try:
@@ -58,8 +60,17 @@ def run(options: Namespace, talk: Talk) -> int:
     server.start()
     talk.say(f"Marginalia is at http://{_shown(options.address)}:{server.port}/ (end it with Ctrl+C)")
     loop.start()
+    server.stop()  # lets the studios end: their threads would keep the process alive
     talk.note("Marginalia has ended; everything that was written is kept.")
     return 0
+
+
+def free_port(address: str) -> int:
+    """A port that nothing listens on now; browsers have to be told which one before the server takes it."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
 
 
 def refuse_open_door(options: Namespace) -> None:
@@ -76,7 +87,7 @@ def origins(options: Namespace) -> list[str]:
     """The hosts from which browsers may connect; raises ``InvalidInput`` for a wildcard."""
     if any("*" in host for host in options.allow_host):
         raise InvalidInput("Name each host that may be used; * would let any web page read your books.")
-    own = [f"localhost:{options.port}", f"127.0.0.1:{options.port}"] if options.port else []
+    own = (f"localhost:{options.port}", f"127.0.0.1:{options.port}")
     return list(dict.fromkeys([*own, f"{_shown(options.address)}:{options.port}", *options.allow_host]))
 
 

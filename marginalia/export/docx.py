@@ -145,7 +145,8 @@ class _Writer:
                 self._add(block, "Normal", depth + 1)
 
     def _paragraph(self, style: str, depth: int) -> WordParagraph:
-        paragraph = self._document.add_paragraph(style=style)
+        # A paragraph has the normal style without being given it, and giving it costs a search through all styles.
+        paragraph = self._document.add_paragraph(style=None if style == "Normal" else style)
         if depth:
             paragraph.paragraph_format.left_indent = _INDENT * depth
         if self._apart:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull
@@ -72,6 +73,7 @@ class Copies:
     def __init__(self, desk: Desk, folder: Path | None) -> None:
         self._desk = desk
         self.folder = folder
+        self._taking = Lock()  # two at once could take the same name
 
     def take(self) -> Copy:
         """Copy the database as it is now, check the copy, and return it. Writing waits while the files are copied.
@@ -87,8 +89,11 @@ class Copies:
         now = self._desk.clock().astimezone(UTC)
         target = self.folder / f"marginalia-{now:{_TIME}}Z.db"
         part = target.with_name(target.name + ".part")
-        _refuse_full(source, self.folder)
-        _remove(part)
+        with self._taking:
+            _refuse_full(source, self.folder)
+            return self._taken(source, part, target)
+
+    def _taken(self, source: Path, part: Path, target: Path) -> Copy:
         try:
             self._desk.database.write(lambda _transaction: _copy_files(source, part))
             verify(part, merge=True)
