@@ -93,9 +93,9 @@ class Sampling:
 class Provider:
     """Where a model is: an OpenAI-compatible address, the model's name and what it can take.
 
-    ``key_ref`` names where the API key is kept (an environment variable or an item of the key store); the key itself is
-    never part of this value. ``kind`` is ``openai`` for any OpenAI-compatible server, ``bundled`` for the model that
-    comes with Marginalia. Limits are tokens; ``timeout`` is seconds of silence.
+    ``key_ref`` names where the API key is kept (an environment variable or an item of the key store); the key
+    itself is never part of this value. ``kind`` is ``openai`` for any OpenAI-compatible server, ``bundled``
+    for the model that comes with Marginalia. Limits are tokens; ``timeout`` is seconds of silence.
     """
 
     id: ProviderId = ProviderId(0)
@@ -152,7 +152,15 @@ class Prompts:
 
     def over(self, *others: Prompts) -> Prompts:
         """These prompts, with what is not set here taken from the first of *others* that has it."""
-        names = ("master_template", "user_prompt", "pov", "tense", "style", "summary_prompt", "meta_summary_prompt")
+        names = (
+            "master_template",
+            "user_prompt",
+            "pov",
+            "tense",
+            "style",
+            "summary_prompt",
+            "meta_summary_prompt",
+        )
         found = {name: _first_set(name, self, *others) for name in names}
         return Prompts(**found, syntax=self.syntax)
 
@@ -166,8 +174,8 @@ def _first_set(name: str, *prompts: Prompts) -> str | None:
 class Book:
     """A book: its settings and where one is in it. The story itself is read through ``studio.story``.
 
-    ``active_leaf`` and ``global_variables`` move with the story and are not written by ``books.save``; ``settings``
-    holds what extensions keep per book.
+    ``active_leaf`` and ``global_variables`` move with the story and are not written by ``books.save``;
+    ``settings`` holds what extensions keep per book.
     """
 
     id: BookId = BookId(0)
@@ -244,8 +252,12 @@ class Usage:
 def resolve_limits(provider: Provider | None, protocol: Protocol | None) -> Limits:
     """The limits of a turn: the protocol's where it has positive ones, else the provider's, else 0."""
     return Limits(
-        context=_positive(protocol and protocol.max_tokens, provider and provider.max_context),
-        response=_positive(protocol and protocol.reply_tokens, provider and provider.max_response),
+        context=_positive(
+            protocol.max_tokens if protocol else None, provider.max_context if provider else None
+        ),
+        response=_positive(
+            protocol.reply_tokens if protocol else None, provider.max_response if provider else None
+        ),
     )
 
 
