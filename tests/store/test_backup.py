@@ -553,3 +553,16 @@ def _with_manifest(data: bytes, **fields: object) -> bytes:
                 content = json.dumps(json.loads(content) | fields).encode()
             new.writestr(name, content)
     return raw.getvalue()
+
+
+def test_a_file_of_the_first_version_of_the_format_is_still_the_same_book(store: Store) -> None:
+    """The file is never made anew: what was written once has to come back for ever."""
+    file = Path(__file__).parent / "data" / "book-v1.marginalia"
+    manifest, backup = unpack(file.read_bytes())
+    assert manifest.version == 1
+    back = backups(store).plant(checked(backup))
+    expected = open_store(":memory:")
+    try:
+        assert told(store, back) == told(expected, written(expected))
+    finally:
+        expected.close()
