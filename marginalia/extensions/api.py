@@ -207,7 +207,7 @@ class LoreFormat:
     """A kind of file with lore. ``sees`` and ``read`` get its bytes and its name.
 
     ``sees`` tells from the content whether it is one; ``read`` gives the same lore as a file of a format that
-    Marginalia knows (its own is described in ``docs/reference.md``), or raises ``FormatError``.
+    Marginalia knows (``docs/howto/lore-formats.md`` shows its own), or raises ``FormatError``.
     """
 
     key: str

@@ -1,0 +1,1 @@
+"""The documentation, and what writes its reference from the code: ``python -m docs.generate``."""

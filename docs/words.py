@@ -1,0 +1,148 @@
+"""The sentences of the reference that the code has no place for; a test fails when one is missing or left over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MACROS: Mapping[str, str] = {
+    "user, char, charIfNotGroup": "the POV character",
+    "group, groupNotMuted": "the present characters; without any, the POV character",
+    "notChar": "the present characters without the POV character",
+    "description": "the book's description",
+    "scenario": "the scene setting",
+    "input": "the instructions",
+    "lastMessage, lastCharMessage": "the newest part of the story",
+    "lastMessageId": "how many parts with text there are, minus one",
+    "lastUserMessage": "the instructions of the newest part",
+    "summary": "the newest summary that is in use",
+    "model": "the model's name",
+    "maxContext, maxContextTokens": "the context limit in tokens; nothing when it is unknown",
+    "maxResponse, maxResponseTokens": "the limit of the answer in tokens",
+    "maxPrompt, maxPromptTokens": "context minus answer",
+    "lastGenerationType": "`normal`, `regenerate`, `swipe`, or `quiet` while summarising",
+    "time": "the time now, or in the zone that is given: `{{time::UTC+2}}`",
+    "date": "today's date in words",
+    "weekday": "the day of the week",
+    "isodate": "today as YYYY-MM-DD",
+    "isotime": "the time as HH:mm",
+    "datetimeformat": "the time in a format: `{{datetimeformat::DD.MM.YYYY}}`",
+    "timeDiff": "the time between two moments, in words",
+    "idleDuration, idle_duration": "how long ago the newest part was asked for",
+    "setvar": "sets a variable of the branch: `{{setvar::mood::calm}}`; prints nothing",
+    "addvar": "adds a number to a variable of the branch, or a text to its end",
+    "getvar": "prints a variable of the branch",
+    "incvar": "adds one and prints the result",
+    "decvar": "takes one away and prints the result",
+    "hasvar, varexists": "`true` when the variable is set, else `false`",
+    "deletevar, flushvar": "removes the variable",
+    "setglobalvar": "as `setvar`, for a variable of the book",
+    "addglobalvar": "as `addvar`, for a variable of the book",
+    "getglobalvar": "as `getvar`, for a variable of the book",
+    "incglobalvar": "as `incvar`, for a variable of the book",
+    "decglobalvar": "as `decvar`, for a variable of the book",
+    "hasglobalvar, globalvarexists": "as `hasvar`, for a variable of the book",
+    "deleteglobalvar, flushglobalvar": "as `deletevar`, for a variable of the book",
+    "random": "one of the choices, drawn anew in every generation: `{{random::rain::snow}}`",
+    "pick": "one of the choices, always the same one in this place of this book",
+    "roll": "dice: `{{roll::2d6}}`",
+    "newline": "a line break, or as many as the number says",
+    "space": "a blank, or as many as the number says",
+    "reverse": "the text backwards",
+    "trim": "takes the blank lines around it away; as a block, around its content",
+    "noop": "nothing",
+    "isMobile": "`false`",
+    "hasExtension": "`false`",
+}
+"""What each macro prints, by its names."""
+
+STEPS: Mapping[str, str] = {
+    "PREPARE_GENERATION": "Is there a model to ask, and a protocol how?",
+    "PREPARE_CONSTANTS": "The templates are chosen, and the request is rendered.",
+    "PROCESS_LOREBOOK": "Lore is collected, decided about, rendered, and put where it goes.",
+    "PREPARE_CONTENT": "Summaries and the parts that fit are chosen, and the system prompt is rendered.",
+    "PREPARE_PAYLOAD": "The messages are built. A preview ends here.",
+    "GENERATE_NEW_MESSAGE": "The part is created, or cleared when it is written anew.",
+    "INFERENCE": "The model is asked, and its answer streams into the part.",
+    "CLEANUP": "Always the last: what came is kept, what did not is taken back.",
+}
+
+BOOK_SETTINGS: Mapping[str, str] = {
+    "lore_tokens": "the most tokens that all lore together may have; 0 or missing: no limit",
+    "lore_share": "the same as a percentage of the context; the smaller one counts",
+    "stable_layout": "`true`: what changes from turn to turn stands at the end of the prompt, so that a server's "
+    "cache reaches further",
+    "most_parts": "the most parts that are sent, however many would fit; 0 or missing: no limit",
+    "authors_note": 'the author\'s note: `{"text", "private", "depth", "role", "on"}`',
+}
+"""Keys of `Book.settings`. An extension keeps its data under its name, with `_` for `-`."""
+
+USER_SETTINGS: Mapping[str, str] = {
+    "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
+    "extensions": 'which extensions were switched: `{"on": [], "off": []}`',
+    "extension.snippets": 'the texts that `{{snippet::name}}` prints: `{"texts": {}}`',
+}
+"""Keys of `studio.settings`."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "MARGINALIA_HOME": "the folder of the database, keys and backups; else the platform's folder for user data",
+    "MARGINALIA_LOCAL_MODEL": "a GGUF file to use in the place of the bundled model",
+}
+
+COMMANDS: Mapping[str, str] = {
+    "serve": "Start the app for a browser.",
+    "import": "Bring in lorebooks, cards, stories and backups of books.",
+    "export": "Write the active branch of a book to a file.",
+    "backup": "Keep and bring back books, or the whole database.",
+    "backup book": "Write one file with everything of a book.",
+    "backup show": "Check a backup of a book, and say what is in it.",
+    "backup restore": "Bring a book back from its backup.",
+    "backup database": "Copy the whole database, and drop copies that are too many.",
+    "backup list": "List the copies of the database.",
+    "backup verify": "Read everything in copies of the database.",
+    "backup put-back": "Put a copy in the place of the database, which is moved aside.",
+    "doctor": "Look for trouble, and say what to do about it.",
+}
+
+EVENTS = """# Events
+
+The 23 points of a generation at which an extension can look and change. A listener gets `(run, event)` and answers
+`None`, a changed event (`dataclasses.replace`), or `Final(event)`. All events have `book`, `turn` and `request`.
+See [events and steps](../howto/events-and-steps.md).
+"""
+
+STEPS_INTRO = """# Steps
+
+A generation is these eight coroutines, `async def step(run, known)`, in this order; a preview is the first five. Each
+takes the event before it and gives what is known after it. `mg.steps` has the names.
+
+"""
+
+MACROS_INTRO = """# Macros
+
+A template calls a macro as `{{name}}`, with arguments as `{{name::first::second}}`; upper and lower case do not matter.
+Two short forms: `{{.name}}` is a variable of the branch, `{{$name}}` one of the book. `{{#if name}} … {{else}} …
+{{/if}}`, `{{#unless}}` and `{{#each}}` are blocks. A name that nobody knows prints `Error`, and the editor says so.
+
+"""
+
+WITHOUT_MEANING = """
+## Without meaning in a book
+
+These names of chat applications print nothing, so that imported lore keeps working; an extension may give them a
+meaning: """
+
+DIALECT = """## Of a provider, beside its form
+
+Keys of `Provider.settings`, for servers that want something else than usual."""
+
+OF_A_BOOK = """## Of a book, beside its form
+
+Keys of `Book.settings`. An extension keeps its data under its own name, with `_` for `-`.
+
+"""
+
+COMMAND_LINE = """# Command line
+
+`marginalia COMMAND`, or `python -m marginalia COMMAND`. Progress goes to standard error; the exit code is 0 when
+everything went well.
+"""
