@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from marginalia.store.receipts import find_receipt
 from marginalia.store.revisions import Revision, deleted_parts, revisions_of
-from marginalia.store.rows import home_of, pages_of, part_in, parts_in, version_of
+from marginalia.store.rows import home_of, pages_of, part_in, parts_in, texts_in, version_of
 from marginalia.store.tables import BOOKS
+from marginalia.story.drawing import Drawing, draw
+from marginalia.story.outline import Count, Row, count, outline
 from marginalia.story.parts import Part
+from marginalia.story.summaries import summaries_on
 from marginalia.values import Book, BookId, HasPartId, PartId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from marginalia.prompt.receipt import Receipt
     from marginalia.store.desk import Desk
@@ -64,6 +67,53 @@ class Reading:
         def work(session: Session, _book: Book, pages: Pages) -> tuple[Part, ...]:
             nodes = sorted(pages.tree, key=lambda node: (node.created, node.id))
             return parts_in(session, pages, [node.id for node in nodes])
+
+        return self._read(book, work)
+
+    def outline(
+        self,
+        book: Book | BookId,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        leaf: Part | PartId | None = None,
+    ) -> tuple[Row, ...]:
+        """The rows *start* to *stop* (counted from 0) of the outline of the branch that ends at *leaf*, or is active.
+
+        Only what is asked for is read.
+        """
+
+        def work(session: Session, record: Book, pages: Pages) -> tuple[Row, ...]:
+            branch = pages.tree.branch(record.active_leaf if leaf is None else part_id(leaf))
+            on = summaries_on(pages.tree, branch, pages.summaries)
+            newest = next((part for part in reversed(branch) if part in on), None) if on else None
+            texts = texts_in(session, pages, branch[start:stop])
+            return outline(pages.tree, branch, texts, on, start=start, stop=stop, represented=newest)
+
+        return self._read(book, work)
+
+    def statistics(self, book: Book | BookId, leaf: Part | PartId | None = None) -> tuple[Count, Count]:
+        """Parts, words and tokens of the branch that ends at *leaf* (or is active), and of the whole book."""
+
+        def work(_session: Session, record: Book, pages: Pages) -> tuple[Count, Count]:
+            branch = pages.tree.branch(record.active_leaf if leaf is None else part_id(leaf))
+            return count(pages.tree[part] for part in branch), count(pages.tree)
+
+        return self._read(book, work)
+
+    def drawing(
+        self,
+        book: Book | BookId,
+        *,
+        root: Part | PartId | None = None,
+        opened: Container[PartId] = frozenset(),
+        fold_from: int = 6,
+    ) -> Drawing:
+        """The tree of all branches as a picture; see :func:`marginalia.story.drawing.draw`."""
+        top = None if root is None else part_id(root)
+
+        def work(_session: Session, record: Book, pages: Pages) -> Drawing:
+            return draw(pages.tree, active=record.active_leaf, root=top, opened=opened, fold_from=fold_from)
 
         return self._read(book, work)
 

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 ChangeKind: TypeAlias = Literal["same", "removed", "added"]
 
 _LINES = re.compile(r"[^\n]*\n+|[^\n]+")
-_WORDS = re.compile(r"(?:\w+|[^\w\s])\s*|\s+")
-_MOST = 4_000_000  # pairs of words to compare; beyond that a passage counts as replaced
+_WORDS = re.compile(r"[^\S\n]*(?:\w+|[^\w\s])|\n+|[^\S\n]+")
+_MOST = 4_000_000  # pairs to compare; beyond that a passage counts as replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,7 @@ def differences(older: str, newer: str) -> tuple[Piece, ...]:
 
 
 def _compare_words(pieces: list[Piece], older: str, newer: str) -> None:
-    before, after = _WORDS.findall(older), _WORDS.findall(newer)
-    if len(before) * len(after) > _MOST:
-        _add(pieces, "removed", older)
-        _add(pieces, "added", newer)
-        return
-    for same, gone, come in _stretches(before, after):
+    for same, gone, come in _stretches(_WORDS.findall(older), _WORDS.findall(newer)):
         if same:
             _add(pieces, "same", "".join(gone))
         else:
@@ -61,8 +56,11 @@ def _stretches(
     left, right = before[head : len(before) - tail], after[head : len(after) - tail]
     if head:
         yield True, before[:head], after[:head]
-    for tag, start, stop, other, end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        yield tag == "equal", left[start:stop], right[other:end]
+    if len(left) * len(right) > _MOST:
+        yield False, left, right
+    else:
+        for tag, start, stop, other, end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+            yield tag == "equal", left[start:stop], right[other:end]
     if tail:
         yield True, before[len(before) - tail :], after[len(after) - tail :]
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -70,3 +71,64 @@ def test_a_part_that_moves_takes_its_branch_along() -> None:
     assert moved.branch(PartId(3)) == (1, 4, 2, 3)
     assert moved.children(PartId(1)) == (4,)
     assert tree.branch(PartId(3)) == (1, 2, 3)
+
+
+def test_a_tree_without_a_part_is_as_one_that_never_had_it() -> None:
+    tree = StoryTree([node(1), node(2, 1), node(3, 2), node(4, 2, 1)])
+    tree.children(None)
+    for leaf in (3, 4):
+        tree.branch(PartId(leaf))
+    less = tree.without(PartId(4))
+    assert (less.children(PartId(2)), less.branch(PartId(3))) == ((3,), (1, 2, 3))
+    assert PartId(4) not in less
+    moved = less.with_nodes(node(3, 1)).without(PartId(2))
+    assert (moved.children(PartId(1)), moved.branch(PartId(3))) == ((3,), (1, 3))
+    assert (tree.children(PartId(2)), tree.branch(PartId(4))) == ((3, 4), (1, 2, 4))
+
+
+@given(parents, st.data())
+def test_changing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(
+    choices: list[int], data: st.DataObject
+) -> None:
+    tree = StoryTree(
+        node(i + 1, choice % (i + 1) or None, after=choice % 3) for i, choice in enumerate(choices)
+    )
+    for _ in range(data.draw(st.integers(1, 5))):
+        numbers = list(tree.nodes())
+        tree.children(None)
+        tree.branch(data.draw(st.sampled_from(numbers)))
+        part, place = data.draw(st.sampled_from(numbers)), data.draw(st.sampled_from(numbers))
+        if part not in tree.branch(place):
+            tree = tree.with_nodes(replace(tree[part], parent_id=place))
+        elif not tree.children(part) and len(tree) > 1:
+            tree = tree.without(part)
+        made = StoryTree(tree)
+        assert tree.changed_from(made) == ()
+        for each in (None, *tree.nodes()):
+            assert tree.children(each) == made.children(each)
+        for each in tree.nodes():
+            assert tree.branch(each) == made.branch(each)
+
+
+def test_the_changes_between_two_trees_are_named() -> None:
+    older = StoryTree([node(1), node(2, 1), node(3, 1)])
+    newer = older.with_nodes(node(2, 1, tokens=5), node(4, 2)).without(PartId(3))
+    assert sorted(newer.changed_from(older)) == [2, 3, 4]
+    assert older.changed_from(older) == ()
+
+
+def test_the_end_near_a_found_part_is_the_active_one_or_the_newest_of_the_nearest() -> None:
+    tree = StoryTree(
+        [node(1), node(2, 1, 1), node(3, 2, 2), node(4, 3, 9), node(5, 2, 3), node(6, 2, 4), node(7, 1, 5)]
+    )
+    assert tree.end_near(PartId(2), PartId(4)) == 4
+    assert tree.end_near(PartId(2), PartId(7)) == 6
+    assert tree.end_near(PartId(1), None) == 7
+    assert tree.end_near(PartId(4), PartId(99)) == 4
+
+
+def test_branches_of_many_leaves_are_not_all_remembered() -> None:
+    tree = StoryTree([node(1), *(node(i, 1, i) for i in range(2, 200))])
+    for leaf in range(2, 200):
+        assert tree.branch(PartId(leaf)) == (1, leaf)
+    assert len(tree._branches) < 64
