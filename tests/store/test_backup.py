@@ -73,7 +73,7 @@ def written(store: Store) -> Book:
     return store.books.get(book)
 
 
-def told(store: Store, book: Book) -> Any:  # noqa: ANN401 - compared, nothing else
+def told(store: Store, book: Book) -> Any:
     """Everything that a book says, with places instead of ids."""
     story = store.story
     parts = story.parts(book)
@@ -100,7 +100,7 @@ def told(store: Store, book: Book) -> Any:  # noqa: ANN401 - compared, nothing e
     }
 
 
-def _receipt(receipt: Receipt | None, place: dict[PartId, int], entry: dict[Any, str]) -> Any:  # noqa: ANN401
+def _receipt(receipt: Receipt | None, place: dict[PartId, int], entry: dict[Any, str]) -> Any:
     if receipt is None:
         return None
     sources = [
@@ -109,7 +109,7 @@ def _receipt(receipt: Receipt | None, place: dict[PartId, int], entry: dict[Any,
     return receipt.messages, sources, [entry.get(each.entry_id) for each in receipt.lore]
 
 
-def _summary(summary: Summary | None, place: dict[PartId, int]) -> Any:  # noqa: ANN401
+def _summary(summary: Summary | None, place: dict[PartId, int]) -> Any:
     if summary is None:
         return None
     at = (place[summary.part_id], place.get(summary.oldest_id) if summary.oldest_id else None)
@@ -412,7 +412,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch
 Change = Callable[[BookBackup], BookBackup]
 
 
-def _first_part(backup: BookBackup, **fields: Any) -> BookBackup:  # noqa: ANN401 - any field
+def _first_part(backup: BookBackup, **fields: Any) -> BookBackup:
     return dataclasses.replace(
         backup, parts=(dataclasses.replace(backup.parts[0], **fields), *backup.parts[1:])
     )
