@@ -71,7 +71,7 @@ def _pattern(key: str) -> Pattern:
 
 
 def _write(entry: Entry, target: Target) -> Written:
-    losses = unsaid(entry, {"state", "always", "order", "priority", "wildcards", "whole words"})
+    losses = unsaid(entry, {"state", "always", "commas", "order", "priority", "wildcards", "whole words"})
     sources = [*(() if entry.filter is None else (entry.filter,)), *entry.match.any]
     keywords = [
         each.text if isinstance(each, Pattern) and each.kind == "wildcard" else as_key(each, losses)

@@ -23,6 +23,7 @@ from marginalia.formats.coerce import (
     whole,
 )
 from marginalia.formats.decorators import DROPPED_FIRST, decorated, known, lines_of, parse, said, split
+from marginalia.formats.keys import is_expression
 from marginalia.formats.losses import TAVERN, Feature, unsaid
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import tavern_fields
@@ -96,6 +97,9 @@ def write_row(entry: Entry, target: Target) -> Written:
     row = row_of(fields, target.raw, card=True)
     if target.fresh:
         row |= {"id": whole(target.place, 0), "name": entry.name}
+    if target.fresh or "use_regex" in target.raw:
+        keys = (*(() if entry.filter is None else (entry.filter,)), *entry.match.any, *entry.match.also)
+        row["use_regex"] = any(map(is_expression, keys))
     if entry.budget.priority not in {0, DROPPED_FIRST} or "priority" in target.raw:
         row["priority"] = entry.budget.priority
     of_keys = tuple(each for each in losses if not each.startswith("its secondary keys have more"))

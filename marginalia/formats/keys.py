@@ -69,7 +69,7 @@ def is_pattern(key: str) -> bool:
 def as_key(source: TextFilter | RegexFilter | Pattern, losses: list[str]) -> str:
     """A filter or pattern as a key that SillyTavern understands; what gets lost is added to *losses*."""
     if isinstance(source, TextFilter):
-        return source.text
+        return _plain(source.text, case=False)
     if isinstance(source, RegexFilter):
         return _expression(source.pattern, losses, case=False)
     if source.kind == "regex":
@@ -78,7 +78,12 @@ def as_key(source: TextFilter | RegexFilter | Pattern, losses: list[str]) -> str
         body = "".join({"*": r"\w*", "?": r"\w"}.get(each) or escaped(each) for each in source.text)
         border = r"\b" if source.whole_word else ""
         return f"/{border}{body}{border}/{'' if source.case else 'i'}"
-    return source.text
+    return _plain(source.text, case=source.case)
+
+
+def _plain(key: str, *, case: bool) -> str:
+    """Plain words; between slashes they would be taken for an expression, so they become one that finds just them."""
+    return f"/{escaped(key)}/{'' if case else 'i'}" if slashed(key.strip()) else key
 
 
 def is_expression(source: TextFilter | RegexFilter | Pattern) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Literal, TypeAlias
 
 from marginalia.formats.coerce import Json
-from marginalia.lore.book import Entry, Insertion, Match, RegexFilter
+from marginalia.lore.book import Entry, Insertion, Match, RegexFilter, TextFilter
 
 Feature: TypeAlias = Literal[
     "state",
@@ -14,6 +14,7 @@ Feature: TypeAlias = Literal[
     "order",
     "secondary keys",
     "edges of keys",
+    "commas",
     "expressions",
     "wildcards",
     "case",
@@ -41,6 +42,7 @@ TAVERN: frozenset[Feature] = frozenset(
         "always",
         "order",
         "secondary keys",
+        "commas",
         "expressions",
         "wildcards",
         "case",
@@ -84,14 +86,7 @@ def _features(entry: Entry) -> Iterator[tuple[Feature, Json, str]]:
     yield "always", always_there(entry), "that it is always there"
     yield "order", entry.ordinal not in {0, 100}, f"its place in the order, {entry.ordinal}"
     yield "secondary keys", match.also or match.all or match.none or match.not_all, "its secondary keys"
-    keys = (*match.any, *match.also, *match.all, *match.none, *match.not_all)
-    plain = [key for key in keys if key.kind == "plain"]
-    regexes = isinstance(entry.filter, RegexFilter) or any(key.kind == "regex" for key in keys)
-    yield "edges of keys", any(key.text != key.text.strip() for key in plain), "blanks at the edge of a key"
-    yield "expressions", regexes, "that a key is a regular expression"
-    yield "wildcards", any(key.kind == "wildcard" for key in keys), "that a key has wildcards"
-    yield "case", any(key.case for key in plain), "that upper and lower case count"
-    yield "whole words", any(key.whole_word for key in plain), "that keys are whole words"
+    yield from _of_keys(entry)
     yield "after", when.after, f"not before part {when.after}"
     yield "every", when.every, f"only every {when.every} parts"
     yield "chance", when.chance < 100, f"its chance of {when.chance:g} %"  # noqa: PLR2004 - percent
@@ -109,3 +104,19 @@ def _features(entry: Entry) -> Iterator[tuple[Feature, Json, str]]:
     yield "before the prompt", before, "that it goes before the user prompt"
     yield "depth", entry.insertion is Insertion.DEPTH, f"its depth, {entry.where.depth}"
     yield "slot", entry.insertion is Insertion.SLOT, f"its slot, {entry.where.slot}"
+
+
+def _of_keys(entry: Entry) -> Iterator[tuple[Feature, Json, str]]:
+    match = entry.match
+    keys = (*match.any, *match.also, *match.all, *match.none, *match.not_all)
+    plain = [key for key in keys if key.kind == "plain"]
+    regexes = isinstance(entry.filter, RegexFilter) or any(key.kind == "regex" for key in keys)
+    words = [key.text for key in plain] + (
+        [entry.filter.text] if isinstance(entry.filter, TextFilter) else []
+    )
+    yield "edges of keys", any(each != each.strip() for each in words), "blanks at the edge of a key"
+    yield "commas", any("," in each for each in words), "a comma inside of a key"
+    yield "expressions", regexes, "that a key is a regular expression"
+    yield "wildcards", any(key.kind == "wildcard" for key in keys), "that a key has wildcards"
+    yield "case", any(key.case for key in plain), "that upper and lower case count"
+    yield "whole words", any(key.whole_word for key in plain), "that keys are whole words"

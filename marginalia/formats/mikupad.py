@@ -99,7 +99,7 @@ def _entry(raw: Object, remarks: Remarks) -> Entry:
 
 
 def _write(entry: Entry, _: Target) -> Written:
-    losses = unsaid(entry, {"state", "always", "characters", "expressions", "wildcards"})
+    losses = unsaid(entry, {"state", "always", "commas", "characters", "expressions", "wildcards"})
     off = not entry.enabled or entry.when.never
     sources = [*(() if entry.filter is None else (entry.filter,)), *entry.match.any]
     row: Object = {

@@ -47,6 +47,7 @@ _SAID: frozenset[Feature] = frozenset(
     {
         "state",
         "always",
+        "commas",
         "expressions",
         "wildcards",
         "order",

@@ -70,7 +70,7 @@ class ImportReport:
         if self.problem:
             return self.problem
         counts = ", ".join(f"{number} {each}" for each in Fidelity if (number := self.count(each)))
-        return f"{self.title} {' and '.join(self.names[:1])!r}: {counts or 'no entries'}."
+        return f"{self.title} {self.names[0]!r}: {counts or 'no entries'}."
 
 
 class LoreShelf(Lorebooks):

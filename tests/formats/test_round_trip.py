@@ -279,3 +279,25 @@ def test_several_keys_with_an_expression_among_them_are_one_expression_where_the
     match = Match(any=(Pattern(text="a.b"), Pattern(text="bells?", kind="regex")))
     row = json.loads(written("risuai", Entry(name="e", payload="p", match=match)))["data"][0]
     assert (row["key"], row["useRegex"]) == (r"/(?:a\.b)|(?:bells?)/is", True)
+
+
+def test_plain_words_between_slashes_stay_plain_words() -> None:
+    (back,) = entries(
+        json.loads(written("sillytavern", Entry(name="e", payload="p", filter=TextFilter("/x/"))))
+    )
+    assert back.match.any == (Pattern(text=r"\/x\/", kind="regex"),)
+
+
+def test_a_comma_inside_of_a_key_is_said_where_commas_part_keys() -> None:
+    entry = Entry(name="e", payload="p", filter=TextFilter("duke, the old"))
+    assert "a comma inside of a key" in written("risuai", entry).losses[0].remarks[0]
+    assert not written("sillytavern", entry).losses
+
+
+def test_a_card_says_whether_its_keys_are_expressions() -> None:
+    plain, expression = (
+        json.loads(written("lorebook_v3", Entry(name="e", payload="p", filter=each)))["data"]["entries"][0]
+        for each in (TextFilter("mill"), RegexFilter("mills?"))
+    )
+    assert (plain["use_regex"], plain["keys"]) == (False, ["mill"])
+    assert (expression["use_regex"], expression["keys"]) == (True, ["/mills?/is"])
