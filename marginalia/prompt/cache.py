@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from marginalia.prompt.diff import diff
-from marginalia.prompt.segment import Sent
+from marginalia.prompt.diff import Change, ChangeKind, diff
+from marginalia.prompt.segment import Segment, SegmentKind, Sent
 from marginalia.values import NOTHING, Message, Usage
 
 FRAME_TOKENS = 4
@@ -65,13 +65,12 @@ def same_beginning(last: Sent | None, now: Sent, count: Count) -> Beginning:
     offset = _offset(last, now, whole)
     if offset:
         tokens += count(now.messages[whole].content[:offset]) + FRAME_TOKENS
-    changes = diff(last, now).changes
     return Beginning(
         tokens=min(tokens, total),
         total=total,
         message=whole,
         offset=offset,
-        cause=changes[0].text[2:] if changes and tokens < total else "",
+        cause=_cause(last, now, (whole, offset)) if tokens < total else "",
     )
 
 
@@ -84,6 +83,35 @@ def reported(usage: Usage | None, extra: Mapping[str, Any] = NOTHING) -> str:
     of = f" of {usage.prompt_tokens:,}" if usage is not None and usage.prompt_tokens else ""
     predicted = f"; predicted were {note['predicted']:,} of {note['of']:,}" if note else ""
     return f"The server took {told:,}{of} tokens from its cache{predicted}."
+
+
+def _cause(last: Sent, now: Sent, at: tuple[int, int]) -> str:
+    """What is different at a place: what came there, else what left it, else what changed."""
+    changes = diff(last, now).changes
+    here, there = _piece(now, at), _piece(last, at)
+    found = [
+        *(each for each in changes if each.kind is ChangeKind.ADDED and _is_about(each, here)),
+        *(each for each in changes if each.kind is ChangeKind.REMOVED and _is_about(each, there)),
+        *(each for each in changes if _is_about(each, here) or _is_about(each, there)),
+        *changes,
+    ]
+    return found[0].text.partition(" ")[2] if found else ""
+
+
+def _piece(sent: Sent, at: tuple[int, int]) -> Segment | None:
+    """What stands at a place, or next after it; what stands for the turn before a part is taken for the part."""
+    return next(
+        (
+            each
+            for each in sent.segments
+            if (each.message, each.end) > at and each.kind is not SegmentKind.PLACEHOLDER
+        ),
+        None,
+    )
+
+
+def _is_about(change: Change, segment: Segment | None) -> bool:
+    return segment is not None and (change.source, change.source_id) == (segment.source, segment.source_id)
 
 
 def _tokens(message: Message, count: Count) -> int:

@@ -42,7 +42,7 @@ def comes_and_goes(entry: Entry) -> bool:
 
 def late(lore: Lore) -> Lore:
     """*lore* with what comes and goes moved from the master template's block to behind what goes before the request."""
-    entries = {verdict.entry.id: verdict.entry for verdict in lore.verdicts if verdict.active}
+    entries: dict[int, Entry] = {each.entry.id: each.entry for each in lore.verdicts if each.active}
     moving = [
         each for each in lore.placed if each.entry_id in entries and comes_and_goes(entries[each.entry_id])
     ]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import groupby
 from typing import Literal, TypeAlias
 
 Fate: TypeAlias = Literal["same", "added", "removed"]
@@ -61,6 +60,19 @@ def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Fate, str]
             yield "added", "".join(new[k:end])
 
 
-def _joined(pieces: Iterator[tuple[Fate, str]]) -> Iterator[Stretch]:
-    for fate, run in groupby(pieces, key=lambda piece: piece[0]):
-        yield Stretch(fate, "".join(text for _, text in run))
+def _joined(pieces: Iterable[tuple[Fate, str]]) -> Iterator[Stretch]:
+    """Neighbours of one fate as one stretch; what was removed stands before what was added in its place."""
+    texts: dict[Fate, list[str]] = {}
+    for fate, text in pieces:
+        if texts and (fate == "same") != ("same" in texts):
+            yield from _flushed(texts)
+            texts = {}
+        texts.setdefault(fate, []).append(text)
+    yield from _flushed(texts)
+
+
+def _flushed(texts: Mapping[Fate, Sequence[str]]) -> Iterator[Stretch]:
+    order: tuple[Fate, ...] = ("same", "removed", "added")
+    for fate in order:
+        if fate in texts:
+            yield Stretch(fate, "".join(texts[fate]))

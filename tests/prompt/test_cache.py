@@ -1,0 +1,81 @@
+"""How far a prompt begins like the last one, and what is first different."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marginalia.prompt.cache import FRAME_TOKENS, reported, same_beginning
+from marginalia.prompt.receipt import Receipt
+from marginalia.prompt.segment import Segment, SegmentKind
+from marginalia.testing import WordTokenizer
+from marginalia.values import Message, Usage
+
+count = WordTokenizer().count
+
+
+def sent(*texts: str) -> Receipt:
+    """A receipt with one part of a story per text, the last one a request."""
+    last = len(texts) - 1
+    return Receipt(
+        run_id="r",
+        request="new",
+        messages=tuple(Message(role="user", content=text) for text in texts),
+        segments=tuple(
+            Segment(
+                kind=SegmentKind.REQUEST if at == last else SegmentKind.STORY, message=at, start=0, end=len(text),
+                tokens=count(text), source="request" if at == last else f"part {at + 1}",
+                source_id=None if at == last else at,
+            )
+            for at, text in enumerate(texts)
+        ),
+    )  # fmt: skip
+
+
+def test_a_prompt_that_is_sent_again_is_all_the_same() -> None:
+    found = same_beginning(sent("one two", "go on"), sent("one two", "go on"), count)
+    assert (found.tokens, found.total, found.share, found.cause) == (12, 12, 1.0, "")
+
+
+def test_the_first_prompt_of_a_server_has_nothing_in_common() -> None:
+    found = same_beginning(None, sent("one two", "go on"), count)
+    assert (found.tokens, found.total, found.cause) == (0, 12, "")
+    assert found.text == "Nothing of it begins like the last prompt this server was sent."
+
+
+def test_the_first_difference_is_named() -> None:
+    found = same_beginning(sent("one two", "go on"), sent("one two", "three four", "go on"), count)
+    assert (found.tokens, found.message, found.offset) == (2 + FRAME_TOKENS, 1, 0)
+    assert found.cause == "part 2: it was written since"
+    assert found.text == (
+        "Same beginning as last time: 33% (6 of 18 tokens). First difference: part 2: it was written since."
+    )
+
+
+def test_a_message_that_differs_in_its_middle_counts_up_to_there() -> None:
+    found = same_beginning(sent("one two three"), sent("one two four"), count)
+    assert (found.offset, found.tokens) == (len("one two "), 2 + FRAME_TOKENS)
+
+
+texts = st.lists(st.text(alphabet="ab ", max_size=12), min_size=1, max_size=6)
+
+
+@given(texts, texts)
+def test_what_is_said_to_be_the_same_is_the_same(before: list[str], after: list[str]) -> None:
+    found = same_beginning(sent(*before), sent(*after), count)
+    assert before[: found.message] == after[: found.message]
+    assert 0 <= found.tokens <= found.total
+    if found.offset:
+        assert before[found.message][: found.offset] == after[found.message][: found.offset]
+    if min(len(before), len(after)) > found.message:
+        old, new = before[found.message], after[found.message]
+        assert old[found.offset : found.offset + 1] != new[found.offset : found.offset + 1]
+
+
+def test_what_was_predicted_stands_beside_what_the_server_says() -> None:
+    extra = {"cache": {"predicted": 900, "of": 1200, "cause": "x"}}
+    assert reported(Usage(prompt_tokens=1210, cached_tokens=905), extra) == (
+        "The server took 905 of 1,210 tokens from its cache; predicted were 900 of 1,200."
+    )
+    assert reported(None, extra) == "Predicted from cache: 900 of 1,200 tokens."
+    assert reported(Usage(prompt_tokens=1210)) == ""
