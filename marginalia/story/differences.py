@@ -12,7 +12,7 @@ ChangeKind: TypeAlias = Literal["same", "removed", "added"]
 
 _LINES = re.compile(r"[^\n]*\n+|[^\n]+")
 _WORDS = re.compile(r"[^\S\n]*(?:\w+|[^\w\s])|\n+|[^\S\n]+")
-_MOST = 4_000_000  # pairs to compare; beyond that a passage counts as replaced
+_MOST = 25_000_000  # pairs to compare; beyond that a passage counts as replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
