@@ -12,7 +12,7 @@ from panel.util.parameters import edit_readonly
 from panel_material_ui.template.base import Page
 from panel_material_ui.widgets import Button
 
-from marginalia.errors import StoreError
+from marginalia.errors import MarginaliaError
 from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.house import studio_of
@@ -62,7 +62,7 @@ def page(studio: Studio | None = None) -> Page:
     """The app of one session on *studio*, or on the studio of whoever is logged in."""
     try:
         found = studio if studio is not None else studio_of(pn.state.user)
-    except StoreError as error:
+    except (MarginaliaError, OSError) as error:
         return _closed(error)
     return Session(found).page
 
@@ -180,7 +180,7 @@ class Session:
         self.page.param.update(sidebar_open=not some, contextbar_open=not some)
 
 
-def _closed(error: StoreError) -> Page:
+def _closed(error: Exception) -> Page:
     """The page when the database cannot be opened: what happened, and a button that tries again."""
     told = Figures(headline="The books cannot be opened.", note=str(error), margin=(60, 40))
     again = Button(  # type: ignore[no-untyped-call]

@@ -92,6 +92,8 @@ class Desk(param.Parameterized):
                 task.cancel()
         self.param.update(book=opened, run=None, running=False, prompt=None, budget=None, trouble=QUIET)
         if opened is None:
+            self.shape = None
+            self.wish("new book")
             return
         await self.refresh()
         self._watching = self.errands.start(self._watch(opened.id))
@@ -252,8 +254,8 @@ class Desk(param.Parameterized):
     async def act(self, name: str) -> None:
         """Do what a notice offers."""
         if name == "undo" and self._deleted is not None:
-            await self.attempt(aside(self.studio.story.undelete, self._deleted))
             self.dismiss()
+            await self.attempt(aside(self.studio.story.undelete, self._deleted))
             await self.refresh()
         elif name == "retry":
             self.dismiss()
@@ -271,20 +273,17 @@ class Desk(param.Parameterized):
         self, *, provider: int | None = None, protocol: int | None = None, lorebook: int | None = None
     ) -> None:
         """Have the book written by another model, asked in another way, or draw on another lorebook."""
-        if self.book is None:
+        if (kept := self.book) is None:
             return
-        changed = self.book
-        if provider is not None:
-            changed = replace(changed, provider_id=ProviderId(provider))
-        if protocol is not None:
-            changed = replace(changed, protocol_id=ProtocolId(protocol))
-        if lorebook is not None:
-            changed = replace(changed, lorebook_id=LorebookId(lorebook))
+        changed = replace(
+            kept,
+            provider_id=kept.provider_id if provider is None else ProviderId(provider),
+            protocol_id=kept.protocol_id if protocol is None else ProtocolId(protocol),
+            lorebook_id=kept.lorebook_id if lorebook is None else LorebookId(lorebook),
+        )
+        self.dismiss()
         await self.attempt(aside(self.studio.books.save, changed))
-        self.trouble = QUIET
         await self.refresh()
-
-    # When something fails.
 
     def report(self, error: Exception) -> None:
         """Say what went wrong where the eye is."""

@@ -68,3 +68,18 @@ def test_a_damaged_file_is_said_and_left_as_it_is(
     page = open_page(start_app().url, wait=False)
     expect(page.get_by_text("The books cannot be opened.")).to_be_visible()
     assert broken.read_bytes() == b"not a database" * 1000
+
+
+def test_without_any_book_one_is_asked_for(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        studio.settings.set("sample", value=True)
+    app = start_app()
+    page = open_page(app.url, wait=False)
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("New book")
+    page.get_by_label("Title").fill("The First")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("combobox", name="Book").locator("option:checked")).to_have_text("The First")
+    expect(page.get_by_text("Nothing is written yet.")).to_be_visible()

@@ -232,3 +232,37 @@ def test_the_server_ends_when_it_is_told_to(home: Path, open_page: Callable[...,
     page = open_page(app.book(1))
     page.close()
     assert app.stop() == 0
+
+
+def test_regenerate_writes_in_place_and_keys_reach_everything(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    model.script(Stream("First."), Stream("Again ", Pause(30), "never"))
+    page = open_page(app.book(1))
+    page.get_by_label("Instructions").fill("Go.")
+    page.get_by_label("Instructions").press("Control+Enter")
+    part = page.get_by_role("article", name="Part 2")
+    expect(part).to_contain_text("First.")
+    page.get_by_role("region", name="Story").focus()
+    page.keyboard.press("Alt+r")
+    expect(part).to_contain_text("Again")
+    page.keyboard.press("Escape")
+    expect(part).to_contain_text("what had come was kept")
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.keyboard.press("2")
+    expect(page.get_by_role("listbox", name="Lore entries")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Ctrl+Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_a_lore_entry_is_added_and_called_at_once(app: App, open_page: Callable[..., Page]) -> None:
+    page = open_page(app.book(1))
+    page.get_by_role("tab", name="Lore").click()
+    page.get_by_role("button", name="+ Entry").click()
+    page.get_by_label("Name", exact=True).fill("Ada")
+    page.get_by_label("Text", exact=True).fill("Ada never swims.")
+    page.get_by_label("Called by").fill("ada")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("option", name="Ada", exact=False).filter(has_text="in:")).to_be_visible()

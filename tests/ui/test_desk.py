@@ -125,3 +125,12 @@ async def test_jobs_never_overlap_and_the_newest_wish_is_met() -> None:
     task.cancel()
     assert most == 1
     assert len(done) < 39
+
+
+async def test_what_cannot_be_taken_back_is_said(desk: Desk, studio: Studio) -> None:
+    part = desk.shape.leaf
+    await desk.delete(part)
+    studio.story.undelete(part)
+    await desk.act("undo")
+    assert desk.trouble.text
+    assert desk.trouble.action != "undo"

@@ -21,10 +21,10 @@ def studio() -> Studio:
 def test_a_session_is_built_in_less_than_the_blink_that_the_others_may_notice(studio: Studio) -> None:
     extension()
     page(studio).server_doc(Document())
-    start = time.perf_counter()
+    start = time.process_time()
     page(studio).server_doc(Document())
-    # The figure to reach is 0.4 s; twice that leaves room for a machine that is busy.
-    assert time.perf_counter() - start < 0.8
+    # What the figure is about, 0.4 s, is a machine that does nothing else; so time of this process is counted.
+    assert time.process_time() - start < 0.4
     studio.close()
 
 

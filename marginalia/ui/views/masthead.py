@@ -40,8 +40,8 @@ class MastheadView(View):
         if library is None:
             return
         self._bar.param.update(
-            books=[*_options(library.books, book.id, ""), [NEW, "New book…"]],
-            book=book.id or NEW,
+            books=[*_options(library.books, book.id, "no book"), [NEW, "New book…"]],
+            book=book.id,
             providers=[
                 *_options(library.providers, book.provider_id, "no model"),
                 [_CONNECT, "Connect a model…"],
@@ -59,7 +59,7 @@ class MastheadView(View):
         chosen = int(said["value"])
         if chosen == NEW:
             self.desk.wish("new book")
-        else:
+        elif chosen:
             await self.desk.open_book(BookId(chosen))
 
     async def _provider(self, said: Said) -> None:
@@ -80,5 +80,4 @@ class MastheadView(View):
 def _options(pairs: Sequence[tuple[int, str]], chosen: int | None, none: str) -> list[list[int | str]]:
     """The pairs; with an entry for "none" when what is chosen is none of them (it may have been deleted)."""
     options: list[list[int | str]] = [[each, name or "(no name)"] for each, name in pairs]
-    known = any(each == chosen for each, _ in pairs)
-    return options if known or not none else [[0, none], *options]
+    return options if any(each == chosen for each, _ in pairs) else [[0, none], *options]

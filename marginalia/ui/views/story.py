@@ -122,6 +122,9 @@ class StoryView(View):
     async def _send(self, *, end: bool = False, show: PartId | None = None) -> None:
         shape: Shape | None = self.desk.shape
         if shape is None:
+            self._paper.tell(
+                "window", start=1, total=0, order=[], parts=[], running=None, end=True, show=None
+            )
             return
         order = shape.branch[self._first : self._stop]
         wanted = {part: self._look(shape, part, self._first + at) for at, part in enumerate(order, start=1)}
