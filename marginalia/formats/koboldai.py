@@ -51,7 +51,7 @@ def _read_save(document: Json, file: str) -> Shelf:
     folders = _folders(save)
     below = tuple(range(1, len(folders) + 1))
     volumes = [Volume(name=name, settings=settings, subbooks=below)]
-    volumes += [Volume(name=each, key=each, settings=settings) for each in folders]
+    volumes += [Volume(name=name, key=key, settings=settings) for key, name in folders.items()]
     numbers = {each.key: at for at, each in enumerate(volumes) if each.key}
     path = _path(document)
     entries = (
@@ -115,11 +115,18 @@ def _pickled(value: Json) -> int:
     return sum(_pickled(each) for each in rows(value))
 
 
-def _folders(save: Object) -> list[str]:
-    named = obj(obj(save.get("worldinfo_v2")).get("folders"))
-    tabs = [text(obj(each).get("wigroup")) for each in rows(save.get("worldinfo"))]
-    found = [name for name in named if name != "root"] if _path(save)[0] == "worldinfo_v2" else tabs
-    return [one_line(name) for name in dict.fromkeys(found) if one_line(name)]
+def _folders(save: Object) -> dict[str, str]:
+    """The folders' names by what entries call them: Lite's tabs and newer folders by name, older ones by number."""
+    if _path(save)[0] == "worldinfo_v2":
+        named = obj(obj(save.get("worldinfo_v2")).get("folders"))
+        found = {name: name for name in named if name != "root"}
+    else:
+        numbered = obj(save.get("wifolders_d"))
+        tabs = (text(obj(each).get("wigroup")) for each in rows(save.get("worldinfo")))
+        found = {key: text(obj(each).get("name")) for key, each in numbered.items()} | {
+            tab: tab for tab in tabs
+        }
+    return {one_line(key): one_line(name) or "Folder" for key, name in found.items() if one_line(key)}
 
 
 def _row(place: Place, raw: Json, numbers: dict[str, int]) -> Row:
@@ -128,7 +135,7 @@ def _row(place: Place, raw: Json, numbers: dict[str, int]) -> Row:
         remarks.unknown("is no entry and is kept as it is")
         return Row(place=place, raw=raw, note=remarks.note(f"row {place}"))
     entry = _entry(obj(raw), remarks)
-    folder = one_line(text(pick(obj(raw), "wigroup", "folder")))
+    folder = one_line(text(obj(raw).get("wigroup"))) or one_line(text(obj(raw).get("folder")))
     return Row(
         place=place, raw=raw, entry=entry, volume=numbers.get(folder, 0), note=remarks.note(entry.name)
     )
@@ -197,7 +204,9 @@ def _write(entry: Entry, target: Target) -> Written:
     if entry.when.chance < CHANCE or "probability" in target.raw or target.fresh:
         row["probability"] = round(entry.when.chance)
     if target.folder or "wigroup" in target.raw or target.fresh:
-        row["folder" if of_v2 else "wigroup"] = target.folder
+        numbered = "wigroup" not in target.raw and target.folder.isdigit()
+        named = "folder" if of_v2 or numbered else "wigroup"
+        row[named] = int(target.folder) if numbered else target.folder
     return Written(row=row, losses=tuple(losses))
 
 

@@ -26,7 +26,7 @@ from marginalia.formats.coerce import (
 from marginalia.formats.losses import TAVERN, unsaid
 from marginalia.formats.tavern import MESSAGES, Habits, read_entry
 from marginalia.formats.tavern_out import NEW_ENTRY, tavern_fields
-from marginalia.formats.tavern_shape import fields_of, row_of
+from marginalia.formats.tavern_shape import fields_of, of_card, row_of
 from marginalia.lore.book import Entry, Lorebook, LoreSettings
 
 TITLE = "SillyTavern world info"
@@ -112,7 +112,8 @@ def _entry(raw: Object, place: Place, remarks: Remarks) -> Entry:
     fields.setdefault("uid", place)
     if isinstance(place, str) and not place.isdigit() and "key" not in raw:
         fields.setdefault("comment", place)
-    entry = read_entry(fields, remarks, Habits(keyless_fires="constant" not in raw))
+    habits = Habits(selective=not of_card(raw), keyless_fires="constant" not in raw)
+    entry = read_entry(fields, remarks, habits)
     return replace(entry, note=remarks.text)
 
 
@@ -126,7 +127,7 @@ def _write(entry: Entry, target: Target) -> Written:
     if target.fresh:
         number = whole(target.place, 0)
         return Written(row={"uid": number, **NEW_ENTRY, **fields, "displayIndex": number}, losses=losses)
-    return Written(row=row_of(fields, target.raw, card=False), losses=losses)
+    return Written(row=row_of(fields, target.raw, card=of_card(target.raw)), losses=losses)
 
 
 def _path(document: Json) -> Path:

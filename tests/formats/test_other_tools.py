@@ -203,6 +203,25 @@ def test_secondary_and_anti_keys_count_only_when_selective() -> None:
     assert "Wardens of Ash" not in called(rows, "a warden at the festival")
 
 
+def test_folders_of_older_saves_are_called_by_number() -> None:
+    save = {
+        "gamestarted": True,
+        "prompt": "",
+        "actions": [],
+        "worldinfo": [
+            {"key": "a", "content": "c", "comment": "in", "folder": 7},
+            {"key": "b", "content": "c", "folder": None},
+        ],
+        "wifolders_d": {"7": {"name": "People", "collapsed": False}},
+    }
+    file = lore(save)
+    assert file.names == ("upload", "People")
+    assert [row.volume for row in file.shelf.rows] == [1, 0]
+    root, people = shelved(file)
+    books = [replace(root, entries=()), replace(people, entries=(*root.entries, *people.entries))]
+    assert [row["folder"] for row in json.loads(write_lore(books, "koboldai"))["worldinfo"]] == [7, 7]
+
+
 def test_pickled_values_are_never_opened_and_are_said() -> None:
     save = fixture("koboldai.save-v2.json") | {"wirmvwhtsp": "base64:gASVAAAAAAAAAA=="}
     assert any("never opened" in line for note in lore(save).notes for line in note.remarks)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from marginalia.formats import write_lore
 from marginalia.formats.base import Fidelity
 from marginalia.lore.book import Insertion, Match, Pattern, TextFilter, When, Where
-from tests.formats.helpers import called, entries, lore, only, world, written_back
+from tests.formats.helpers import called, entries, lore, only, shelved, world, written_back
 
 
 def note(row: dict[str, object]) -> tuple[Fidelity, str]:
@@ -225,3 +227,20 @@ def test_entries_whose_keys_are_called_triggers_are_read() -> None:
         {"entries": [{"triggers": ["a"], "description": "d", "name": "n", "isPublic": True, "uid": 1}]}
     )
     assert (entry.filter, entry.payload) == (TextFilter("a"), "d")
+
+
+def test_entries_of_a_card_under_names_of_a_world_are_edited_where_they_say_it() -> None:
+    row = {
+        "keys": ["a"],
+        "content": "c",
+        "enabled": True,
+        "insertion_order": 1,
+        "extensions": {"probability": 40, "x": 1},
+    }
+    document = {"name": "N", "entries": {"1": row}}
+    (filled,) = shelved(lore(document))
+    (entry,) = filled.entries
+    assert entry.when.chance == 40
+    changed = replace(filled, entries=(replace(entry, when=replace(entry.when, chance=60), enabled=False),))
+    after = json.loads(write_lore([changed], "sillytavern"))["entries"]["1"]
+    assert after == row | {"enabled": False, "extensions": {"probability": 60, "x": 1}}

@@ -145,3 +145,14 @@ def test_parts_that_hang_on_nothing_or_on_each_other_become_first_parts() -> Non
         ("y", "x"),
         ("z", None),
     ]
+
+
+def test_the_oldest_trees_are_nothing_but_their_root() -> None:
+    (story,) = read_stories(
+        as_bytes({"text": "a", "children": [{"text": "b", "children": []}, {"text": "c", "children": []}]})
+    )
+    assert [(leaf.text, leaf.parent) for leaf in story.leaves] == [
+        ("a", None),
+        ("b", "node 0"),
+        ("c", "node 0"),
+    ]

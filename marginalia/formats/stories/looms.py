@@ -17,7 +17,7 @@ def _kept(raw: Object) -> Object:
 def _read_pyloom(document: Json, file: str) -> Sequence[StoryFile]:
     tree = obj(document)
     found: list[Leaf] = []
-    queue: list[tuple[Object, str | None]] = [(obj(tree.get("root")), None)]
+    queue: list[tuple[Object, str | None]] = [(_root(tree), None)]
     for raw, parent in queue:
         key = text(raw.get("id")) or f"node {len(found)}"
         edited = obj(raw.get("meta")).get("modified") is True
@@ -31,9 +31,19 @@ def _read_pyloom(document: Json, file: str) -> Sequence[StoryFile]:
             name=file or one_line(next(iter(texts(chapters)), "")) or "Tree",
             leaves=without_blank_roots(_each_once(found)),
             active=text(tree.get("selected_node_id")),
-            kept={name: value for name, value in tree.items() if name != "root"},
+            kept={name: value for name, value in tree.items() if name not in {"root", "children", "text"}},
         )
     ]
+
+
+def _root(tree: Object) -> Object:
+    """The first node; the oldest files are nothing but it."""
+    return obj(tree["root"]) if is_object(tree.get("root")) else tree
+
+
+def _sees_pyloom(document: Json) -> bool:
+    root = _root(obj(document))
+    return isinstance(root.get("text"), str) and isinstance(root.get("children"), list)
 
 
 def _each_once(found: list[Leaf]) -> tuple[Leaf, ...]:
@@ -125,9 +135,7 @@ def _sees_loomsidian(document: Json) -> bool:
 PYLOOM = StoryCodec(
     id="pyloom",
     title="pyloom tree",
-    sees=lambda document: (
-        "text" in obj(obj(document).get("root")) and "children" in obj(obj(document)["root"])
-    ),
+    sees=_sees_pyloom,
     read=_read_pyloom,
 )
 LOOMSIDIAN = StoryCodec(
