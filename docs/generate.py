@@ -141,7 +141,11 @@ def macro_page() -> str:
 def format_page() -> str:
     """All formats, in and out."""
     lore = [
-        (f"`{each.id}`", each.title, "yes" if each.blank is not None else "only back to where it came from")
+        (
+            f"`{each.id}`",
+            each.title,
+            "yes" if each.blank is not None or each.id == "marginalia" else "only back to where it came from",
+        )
         for each in CODECS
     ]
     stories = [(f"`{each.id}`", each.title) for each in STORY_CODECS]
