@@ -79,9 +79,14 @@ def _import(commands: Commands) -> None:
 
 
 def _export(commands: Commands) -> None:
-    export = commands.add_parser("export", help="write the active branch of a book to a file")
-    export.add_argument("book", help="the book's name, number or identifier")
-    export.add_argument("-f", "--format", help=f"{_FORMATS} (default: by the file's name, else epub)")
+    export = commands.add_parser("export", help="write the active branch of a book, or a lorebook, to a file")
+    export.add_argument("book", help="its name, number or identifier")
+    export.add_argument("--lore", action="store_true", help="it is a lorebook")
+    export.add_argument(
+        "-f",
+        "--format",
+        help=f"{_FORMATS} (default: by the file's name, else epub); with --lore: marginalia, sillytavern, …",
+    )
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="- is standard output")
     export.add_argument("--force", action="store_true", help="replace the file if it is there")
     export.add_argument("--from", dest="first", type=int, metavar="N", help="the first part, counted from 1")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import TypeVar
 
 from marginalia.errors import InvalidInput, NotFound
+from marginalia.lore.book import Lorebook
 from marginalia.studio import Studio
 from marginalia.values import Book
+
+T = TypeVar("T", Book, Lorebook)
 
 
 def studio_for(options: Namespace) -> Studio:
@@ -18,22 +23,33 @@ def studio_for(options: Namespace) -> Studio:
 
 
 def book_called(studio: Studio, called: str) -> Book:
-    """The one book with that identifier, number or name, whatever its case; raises ``InvalidInput``, ``NotFound``."""
-    books = studio.books.all()
+    """The one book with that identifier, number or name, whatever its case.
+
+    Raises ``NotFound``, or ``InvalidInput`` where several are called so.
+    """
+    return _called(studio.books.all(), called, "book")
+
+
+def lorebook_called(studio: Studio, called: str) -> Lorebook:
+    """The one lorebook that is called so; raises like :func:`book_called`."""
+    return _called(studio.lorebooks.all(), called, "lorebook")
+
+
+def _called(records: Sequence[T], called: str, what: str) -> T:
     for matches in (
-        [book for book in books if book.uid == called],
-        [book for book in books if book.name.casefold() == called.strip().casefold()],
-        [book for book in books if str(book.id) == called],
+        [each for each in records if each.uid == called],
+        [each for each in records if each.name.casefold() == called.strip().casefold()],
+        [each for each in records if str(each.id) == called],
     ):
         if len(matches) == 1:
             return matches[0]
         if matches:
-            numbers = ", ".join(str(book.id) for book in matches)
+            numbers = ", ".join(str(each.id) for each in matches)
             raise InvalidInput(
-                f"{len(matches)} books are called {called!r}; give the number of one: {numbers}."
+                f"{len(matches)} {what}s are called {called!r}; give the number of one: {numbers}."
             )
-    names = ", ".join(f"{book.name!r}" for book in books) or "none yet"
-    raise NotFound(f"There is no book {called!r}. The books here: {names}.")
+    names = ", ".join(repr(each.name) for each in records) or "none yet"
+    raise NotFound(f"There is no {what} {called!r}. The {what}s here: {names}.")
 
 
 def write_file(path: Path, data: bytes, *, force: bool) -> None:

@@ -80,18 +80,22 @@ class Backups:
         return self._desk.database.write(work)
 
     def links(self, backup: BookBackup) -> tuple[str, ...]:
-        """What of provider and protocol would not be found here, in sentences."""
+        """What of provider and protocol would not be found here, and what comes of it, in sentences."""
 
         def work(session: Session) -> tuple[str, ...]:
-            missing: list[tuple[str, str]] = []
+            missing: list[str] = []
             if backup.provider and self._linked(session, PROVIDERS, backup.provider) is None:
-                missing.append(("model connection", backup.provider.name))
+                address = backup.provider.settings.get("base_url", "the model that comes with Marginalia")
+                missing.append(
+                    f"There is no model connection “{backup.provider.name}” here. A book that has one keeps its own; "
+                    f"a new one gets it from the backup, without its key: {address}. Look at it before you write."
+                )
             if backup.protocol and self._linked(session, PROTOCOLS, backup.protocol) is None:
-                missing.append(("protocol", backup.protocol.name))
-            return tuple(
-                f"There is no {what} “{name}” here; a book that has one keeps its own."
-                for what, name in missing
-            )
+                missing.append(
+                    f"There is no protocol “{backup.protocol.name}” here. A book that has one keeps its own; "
+                    "a new one gets it from the backup."
+                )
+            return tuple(missing)
 
         return self._desk.database.read(work)
 

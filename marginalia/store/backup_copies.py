@@ -8,6 +8,8 @@ copy is opened, its journal merged, and everything in it read, before it counts 
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 import shutil
 import subprocess
@@ -183,6 +185,11 @@ def _copy_files(source: Path, target: Path) -> None:
         raise StoreError(f"The database could not be copied to {target.parent}: {error}.") from error
     if done.returncode:
         said = done.stderr.strip().rpartition("\n")[2]
+        if os.strerror(errno.ENOSPC) in said:
+            raise StoreFull(
+                f"The disk of {target.parent} became full while the database was copied, so there is no copy. "
+                "Free some space, or choose another folder."
+            )
         raise StoreError(f"The database could not be copied to {target.parent}: {said}")
 
 

@@ -63,6 +63,18 @@ def test_two_books_of_one_name_are_told_apart_by_number(home: Path, tmp_path: Pa
     assert main(["export", str(number), "-o", target]) == 0
 
 
+def test_a_lorebook_is_exported_and_comes_back(home: Path, tmp_path: Path, capsys: Capture) -> None:
+    with mg.Studio(extensions=()) as studio:
+        world = studio.lorebooks.create(name="World")
+        studio.lorebooks.add_entry(world, name="Varro", payload="He limps.", filter=mg.TextFilter("varro"))
+    target = tmp_path / "world.json"
+    assert main(["export", "--lore", "world", "-o", str(target)]) == 0
+    assert main(["--home", str(tmp_path / "other"), "import", str(target)]) == 0
+    with mg.Studio(extensions=()) as studio:
+        back = next(each for each in studio.lorebooks.all() if each.name == "World")
+        assert [entry.payload for entry in studio.lorebooks.entries(back)] == ["He limps."]
+
+
 def test_a_command_that_is_not_understood_is_exit_code_2(capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["exprot"])

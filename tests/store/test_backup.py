@@ -271,7 +271,8 @@ def test_a_book_keeps_its_provider_where_the_backups_one_is_unknown(store: Store
     try:
         mine = elsewhere.providers.create(name="Mine")
         book = elsewhere.books.create(name="Ash Lane", provider=mine)
-        assert "Local" in backups(elsewhere).links(kept.backup)[0]
+        assert "“Local”" in backups(elsewhere).links(kept.backup)[0]
+        assert "http://127.0.0.1:8080/v1" in backups(elsewhere).links(kept.backup)[0]
         back = backups(elsewhere).apply(book, kept)
         assert back.provider_id == mine.id
         assert [each.name for each in elsewhere.providers.all()] == ["Mine"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import duckdb
 import pytest
@@ -99,6 +102,26 @@ def test_a_full_disk_is_said_before_anything_is_written(
     with pytest.raises(StoreFull, match="no room"):
         copies(filed, tmp_path).take()
     assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_a_disk_that_becomes_full_leaves_no_half_copy(
+    filed: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = filed.books.create(name="Salt Road")
+    for number in range(4):
+        filed.story.append(book, Random(number).randbytes(500_000).hex())
+    folder, mount = tmp_path / "disk", shutil.which("mount")
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        monkeypatch.setattr("marginalia.store.backup_copies._refuse_full", lambda *_: None)
+        with pytest.raises(StoreFull, match="became full"):
+            copies(filed, folder).take()
+        assert list((folder / "backups").iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_folder_that_cannot_be_made_is_said(filed: Store, tmp_path: Path) -> None:
