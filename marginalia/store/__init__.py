@@ -12,6 +12,7 @@ from marginalia.store.archive import StoredArchive
 from marginalia.store.database import Database
 from marginalia.store.desk import Desk
 from marginalia.store.home import database_path, home_folder
+from marginalia.store.journal import Step
 from marginalia.store.library import StoredLibrary
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.pages import weigh
@@ -19,6 +20,7 @@ from marginalia.store.recovery import recover
 from marginalia.store.repositories import Books, Protocols, Providers
 from marginalia.store.revisions import Revision
 from marginalia.store.sample import plant_sample
+from marginalia.store.searching import Hit
 from marginalia.store.session import Change
 from marginalia.store.settings import Settings
 from marginalia.store.story import HERE, Story
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "HERE",
     "Change",
+    "Hit",
     "Revision",
+    "Step",
     "Store",
     "SummaryShelf",
     "database_path",

@@ -13,6 +13,11 @@ from unicodedata import normalize
 _TERM = re.compile(r"[\"“”„]([^\"“”„]*)[\"“”„]?|([^\s\"“”„]+)")
 _PIECE = re.compile(r"\s+|\S[\u0300-\u036f]*")
 _LONGEST = 400  # characters of a match that an excerpt shows; a wildcard can span a whole part
+_ASCII_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
+_BLANKS = (
+    f"{_ASCII_BLANKS}\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000"
+)
 ELLIPSIS = "…"
 
 
@@ -49,8 +54,14 @@ class Query:
 
 def fold(text: str) -> str:
     """*text* as it is searched: case-folded, composed, every run of white space one blank."""
-    text = " ".join(text.split())
-    return text.lower() if text.isascii() else normalize("NFC", text).casefold()
+    plain = text.isascii()
+    for blank in _ASCII_BLANKS if plain else _BLANKS:
+        if blank in text:  # looking first is a lot cheaper than splitting and joining a whole book
+            text = text.replace(blank, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    text = text.strip(" ")
+    return text.lower() if plain else normalize("NFC", text).casefold()
 
 
 def snippet(text: str, query: str, radius: int = 60) -> str:

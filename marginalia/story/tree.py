@@ -36,6 +36,15 @@ class Node:
     bookmarked: bool = False
 
 
+class _Footprint:
+    """The parts that one change of a tree touched; each is equal to itself alone."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Iterable[PartId] = ()) -> None:
+        self.parts = tuple(parts)
+
+
 class StoryTree:
     """All parts of a book as a tree; immutable, ``with_nodes`` and ``without`` give new ones."""
 
@@ -43,6 +52,7 @@ class StoryTree:
         self._nodes: dict[PartId, Node] = {node.id: node for node in nodes}
         self._children: dict[PartId | None, list[PartId]] | None = None
         self._branches: dict[PartId, tuple[PartId, ...]] = {}
+        self._trail: tuple[_Footprint, ...] = (_Footprint(),)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -68,6 +78,7 @@ class StoryTree:
         moved = [node for node in nodes if node.id not in old or old[node.id].parent_id != node.parent_id]
         tree = StoryTree()
         tree._nodes = old | {node.id: node for node in nodes}
+        tree._trail = (*self._trail[-_REMEMBERED:], _Footprint(node.id for node in nodes))
         tree._branches = {} if any(node.id in old for node in moved) else dict(self._branches)
         if self._children is not None:
             tree._children = dict(self._children)
@@ -84,6 +95,7 @@ class StoryTree:
         gone = {part: self._nodes[part] for part in parts if part in self._nodes}
         tree = StoryTree()
         tree._nodes = self._nodes.copy()
+        tree._trail = (*self._trail[-_REMEMBERED:], _Footprint(gone))
         tree._children = None if self._children is None else dict(self._children)
         ends = all(not self.children(part) for part in gone)
         tree._branches = dict(self._branches) if ends else {}
@@ -96,13 +108,14 @@ class StoryTree:
 
     def changed_from(self, older: StoryTree) -> tuple[PartId, ...]:
         """The parts that were added, removed, moved or changed between two trees of one book."""
-        if older is self:
-            return ()
         before, now = older._nodes, self._nodes
-        changed = [
-            part for part, node in now.items() if before.get(part) is not node and before.get(part) != node
-        ]
-        return (*changed, *(before.keys() - now.keys()))
+        touched = before.keys() | now.keys()
+        if (
+            older._trail[-1] in self._trail
+        ):  # this tree was made from that one: only what was touched can differ
+            since = self._trail[self._trail.index(older._trail[-1]) + 1 :]
+            touched = {part for footprint in since for part in footprint.parts}
+        return tuple(part for part in touched if before.get(part) != now.get(part))
 
     def children(self, part: PartId | None) -> tuple[PartId, ...]:
         """The children of a part (of ``None``: the first parts), oldest first, ties by id."""

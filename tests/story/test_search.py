@@ -95,3 +95,14 @@ def test_places_of_matches_are_places_in_the_text_as_it_is() -> None:
     spans = Query.parse('strasse "weiss strasse" ÎLE').spans(text)
     assert [text[start:end] for start, end in spans] == ["Straße", "WEISS\n strasse", "i\u0302le"]
     assert Query.parse("*").spans(text) == ()
+
+
+def test_every_kind_of_white_space_is_a_blank() -> None:
+    blanks = [chr(code) for code in range(0x110000) if chr(code).isspace() and chr(code) != " "]
+    for blank in blanks:
+        assert fold(f"{blank}a{blank} {blank}b{blank}") == "a b"
+
+
+@given(st.text(st.sampled_from("aé \n\t\u00a0\u2003\u3000"), max_size=20))
+def test_white_space_is_folded_as_splitting_and_joining_would(text: str) -> None:
+    assert fold(text) == " ".join(text.split())
