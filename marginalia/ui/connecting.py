@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from marginalia.errors import ModelError
 from marginalia.inference.local import LocalStatus
 
 if TYPE_CHECKING:
-    from marginalia.errors import ModelError
     from marginalia.inference.probe import ConnectionReport
+    from marginalia.pipeline.run import Run
     from marginalia.studio import Studio
     from marginalia.values import Provider
 
@@ -64,17 +65,15 @@ def _told(report: ConnectionReport, provider: Provider) -> str:
     return " ".join([*parts, *report.learned])
 
 
-def model_state(
-    studio: Studio, provider: Provider | None, failure: ModelError | None, *, answered: bool
-) -> dict[str, str]:
-    """How a model is: ``kind`` for the dot (none, idle, starting, ready, failed), a short word, a sentence."""
+def model_state(studio: Studio, provider: Provider | None, run: Run | None) -> dict[str, str]:
+    """How a model is, by the last run: ``kind`` for the dot (none, idle, starting, ready, failed), ``short``, ``text``."""
     if provider is None:
         return {"kind": "none", "short": "", "text": "This book has no model."}
     if provider.kind == "bundled":
         return _local_state(studio)
-    if failure is not None:
-        return {"kind": "failed", "short": "", "text": failure.text}
-    if answered:
+    if run is not None and isinstance(run.error, ModelError):
+        return {"kind": "failed", "short": "", "text": run.error.text}
+    if run is not None and run.text:
         return {"kind": "ready", "short": "", "text": "It answered."}
     return {"kind": "idle", "short": "", "text": "Not asked yet."}
 

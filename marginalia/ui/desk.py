@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
-from marginalia.errors import ModelError, NotFound
+from marginalia.errors import NotFound
 from marginalia.models import TurnInput
 from marginalia.pipeline.states import Phase
 from marginalia.prompt.budget import ContextTooSmall
@@ -145,10 +145,7 @@ class Desk(param.Parameterized):
 
     async def _look_at_model(self) -> None:
         provider = await aside(provider_of, self.studio, self.book)
-        error = self.run.error if self.run is not None else None
-        failure = error if isinstance(error, ModelError) else None
-        answered = self.run is not None and bool(self.run.text)
-        self.model_state = model_state(self.studio, provider, failure, answered=answered)
+        self.model_state = model_state(self.studio, provider, self.run)
 
     async def refresh_library(self) -> None:
         """Read again what can be chosen."""
@@ -222,7 +219,9 @@ class Desk(param.Parameterized):
 
     async def step(self, part: PartId, by: int) -> None:
         """Go to another version of a part, and on to the end of its line."""
-        shape: Shape = self.shape
+        shape: Shape | None = self.shape
+        if shape is None or part not in shape.tree:
+            return
         siblings = shape.tree.siblings(part)
         at = siblings.index(part) + by
         if 0 <= at < len(siblings):
@@ -241,7 +240,8 @@ class Desk(param.Parameterized):
 
     async def delete(self, part: PartId) -> None:
         """Put a part into the trash; what followed it moves up. It can be taken back."""
-        number = self.shape.branch.index(part) + 1 if part in self.shape.branch else 0
+        shape: Shape | None = self.shape
+        number = shape.number(part) if shape is not None else 0
         if await self.attempt(aside(self.studio.story.delete, part)):
             self._deleted = part
             self.trouble = Notice(text=f"Part {number} is in the trash.", action="undo", label="Take it back")

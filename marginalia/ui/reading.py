@@ -25,6 +25,10 @@ class Shape:
         """The last part of the branch."""
         return self.branch[-1] if self.branch else None
 
+    def number(self, part: PartId) -> int:
+        """Which part of the branch it is, counted from 1; 0 if it is on another one."""
+        return self.branch.index(part) + 1 if part in self.branch else 0
+
     def versions(self, part: PartId) -> tuple[int, int]:
         """Which of its siblings a part is, counted from 1, and how many there are."""
         siblings = self.tree.siblings(part)

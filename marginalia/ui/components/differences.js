@@ -1,0 +1,13 @@
+// What is different between two prompts: one line per piece with its cause, its words to unfold.
+const MARKS = { added: "+", removed: "−", changed: "~", moved: "↕" }
+function difference_(change) {
+  const words = () => h("div", { class: "text words" }, change.words.map(([fate, text]) => h(fate === "added" ? "ins" : fate === "removed" ? "del" : "span", {}, text)))
+  const tokens = change.before === change.after ? `${figure(change.after)}` : `${figure(change.before)} → ${figure(change.after)}`
+  const head = h("summary", {}, h("i", { "aria-label": change.kind }, MARKS[change.kind]), h("span", { class: "what" }, h("b", { class: change.lore ? "lore" : "" }, change.source), h("span", { class: "cause" }, stressed(change.cause))), h("span", { class: "quiet figure" }, tokens))
+  const el = h("details", { class: "change " + change.kind }, head)
+  el.addEventListener("toggle", () => { if (el.open && el.children.length === 1) el.append(words()) })
+  return el
+}
+function differences_(data) {
+  return [h("p", { class: "sum" }, data.title), ...(data.text ? [h("p", { class: "quiet" }, data.text)] : []), ...data.notes.map((note) => h("p", { class: "quiet" }, note)), ...data.changes.map(difference_)]
+}

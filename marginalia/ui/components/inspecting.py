@@ -1,0 +1,29 @@
+"""The inspector's own components: the prompt to read and compare, and the what-if."""
+
+from __future__ import annotations
+
+import param
+
+from marginalia.ui.components.base import Piece, script, style
+
+
+class PromptReader(Piece):
+    """The messages of a prompt, to search, to copy and to compare; or what is different from another one."""
+
+    _esm = script("messages", "differences", "prompt")
+    _stylesheets = style("messages", "differences", "prompt")
+
+
+class WhatIfPanel(Piece):
+    """Four numbers to try out, what contexts of several sizes would hold, and the way to keep what was found."""
+
+    knobs = param.List(default=[], item_type=dict, doc="name, label, help, value, least, most, step, unit.")
+    tried = param.Boolean(default=False, doc="Whether something is tried out now.")
+    told = param.String(default="", doc="What came of it.")
+    protocol = param.String(default="", doc="The name of the protocol that would be changed; empty: none yet.")
+    rungs = param.List(default=[], item_type=dict, doc="label, text, share, here: one per size of context.")
+    stable = param.Boolean(default=False, doc="Whether the book has the stable layout.")
+    missing = param.List(default=[], item_type=dict, doc="name, tokens, needs, reason: what did not fit.")
+
+    _esm = script("whatif")
+    _stylesheets = style("whatif")

@@ -1,0 +1,240 @@
+"""What the inspector looks at: the prompt that would be sent now, or a part's own; compared with another; a what-if."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import param
+
+from marginalia.prompt.budget import ContextTooSmall
+from marginalia.prompt.diff import diff
+from marginalia.studio.inspecting import WhatIf
+from marginalia.ui.reading import Shape
+from marginalia.ui.troubles import notice_of
+from marginalia.ui.work import aside
+from marginalia.values import PartId
+
+if TYPE_CHECKING:
+    from marginalia.prompt.budget import Budget
+    from marginalia.prompt.diff import Diff
+    from marginalia.prompt.receipt import Receipt
+    from marginalia.prompt.segment import Sent
+    from marginalia.prompt.segments import Prompt
+    from marginalia.studio.inspecting import Format
+    from marginalia.ui.desk import Desk
+
+_RECENT = 12
+NOTHING = WhatIf()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The prompt of a part that was written already: its number on the branch, and its receipt.
+
+    ``None`` for a part written by hand.
+    """
+
+    part: PartId
+    number: int
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What is shown against something else; ``text`` says why there is nothing to compare."""
+
+    title: str
+    diff: Diff | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What would be sent if ``wish`` were true; ``text`` says why nothing could be."""
+
+    wish: WhatIf
+    prompt: Prompt | None = None
+    budget: Budget | None = None
+    text: str = ""
+
+
+class Lens(param.Parameterized):
+    """Belongs to one session; views follow it as they follow the desk."""
+
+    look = param.ClassSelector(
+        class_=Look, default=None, allow_None=True, doc="A part's own prompt; None: now."
+    )
+    beginning = param.Parameter(default=None, doc="How much the server's cache holds of it: a Beginning.")
+    against = param.String(default="", doc="What it is compared with; empty: nothing.")
+    comparison = param.ClassSelector(class_=Comparison, default=None, allow_None=True, doc="The comparison.")
+    trial = param.ClassSelector(
+        class_=Trial, default=None, allow_None=True, doc="The what-if; None: as it is."
+    )
+    rungs = param.Parameter(default=(), doc="What contexts of several sizes would hold: Rungs.")
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.desk = desk
+        self._asked = 0
+        self._opened = desk.book.id if desk.book is not None else None
+        desk.param.watch(self._follow, ["prompt"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._leave, ["book"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._wished, ["wished"], onlychanged=False)  # pyright: ignore[reportUnknownMemberType]
+
+    # Now, or a part.
+
+    async def look_at(self, part: PartId) -> None:
+        """Show what a part's model read."""
+        shape: Shape | None = self.desk.shape
+        receipt = await aside(self.desk.studio.story.receipt, part)
+        number = shape.branch.index(part) + 1 if shape is not None and part in shape.branch else 0
+        self.param.update(look=Look(part=part, number=number, receipt=receipt), trial=None)
+        await self._compare()
+
+    async def now(self) -> None:
+        """Show what would be sent now."""
+        self.look = None
+        await self._compare()
+
+    @property
+    def shown(self) -> Sent | None:
+        """What is looked at."""
+        if self.look is not None:
+            return self.look.receipt
+        prompt: Prompt | None = self.desk.prompt
+        return prompt
+
+    async def export(self, form: Format) -> str:
+        """What is looked at, to paste elsewhere."""
+        shown, book = self.shown, self.desk.book
+        if shown is None or book is None:
+            return ""
+        return await aside(self.desk.studio.inspector.export, book.id, shown, form)
+
+    # Compared with something.
+
+    def choices(self) -> list[tuple[str, str]]:
+        """What can be compared with: a key and its name."""
+        shape: Shape | None = self.desk.shape
+        found = [
+            ("last", "the prompt sent last"),
+            ("stable", "the other layout"),
+            ("double", "twice the context"),
+        ]
+        if self.look is not None:
+            found = [("now", "what would be sent now"), *found[:1]]
+        if shape is None:
+            return found
+        branch = shape.branch
+        recent = range(len(branch), max(0, len(branch) - _RECENT), -1)
+        found += [(f"part:{branch[at - 1]}", f"part {at}") for at in recent]
+        ends = [node.id for node in shape.tree if not shape.tree.children(node.id) and node.id not in branch]
+        return found + [
+            (f"part:{end}", f"the branch that ends in part {len(shape.tree.branch(end))}")
+            for end in ends[-_RECENT:]
+        ]
+
+    async def compare_with(self, key: str) -> None:
+        """Compare what is looked at with another prompt; an empty key ends that."""
+        self.against = key
+        await self._compare()
+
+    async def _compare(self) -> None:
+        key, shown = self.against, self.shown
+        name = dict(self.choices()).get(key, "")
+        if not name or shown is None:
+            self.comparison = None
+            return
+        title = f"Compared with {name}"
+        try:
+            other = await self._other(key)
+        except Exception as error:  # noqa: BLE001 - the border between a choice and the page
+            self.comparison = Comparison(title=title, text=notice_of(error).text)
+            return
+        if other is None:
+            text = "No prompt is known there: it was written by hand, or nothing was sent yet."
+            self.comparison = Comparison(title=title, text=text)
+            return
+        found = await aside(diff, other, shown)
+        if (key, shown) == (self.against, self.shown):
+            self.comparison = Comparison(title=title, diff=found)
+
+    async def _other(self, key: str) -> Sent | None:
+        studio, book = self.desk.studio, self.desk.book
+        if book is None:
+            return None
+        turn, now = self.desk.turn.freeze(), self.desk.prompt
+        if key == "now":
+            return now
+        if key == "last":
+            return await aside(studio.inspector.last_sent, book.id)
+        if key == "stable":
+            return await studio.what_if(
+                book.id, turn, stable=not await aside(studio.inspector.is_stable, book.id)
+            )
+        if key == "double":
+            return await studio.what_if(book.id, turn, context=2 * studio.limits(book.id).context)
+        return await aside(studio.story.receipt, PartId(int(key.partition(":")[2])))
+
+    # What if.
+
+    async def try_out(self, wish: WhatIf) -> None:
+        """Show what would be sent if *wish* were true; the book is left alone. The latest wish wins."""
+        self._asked += 1
+        asked, book = self._asked, self.desk.book
+        if wish == NOTHING or book is None:
+            self.trial = None
+            return
+        prompt, budget, text = None, None, ""
+        try:
+            prompt = await self.desk.studio.what_if(
+                book.id, self.desk.turn.freeze(), context=wish.context, response=wish.response,
+                lore_tokens=wish.lore_tokens, parts=wish.parts, stable=wish.stable,
+            )  # fmt: skip
+            budget = prompt.budget
+        except ContextTooSmall as error:
+            budget, text = error.budget, notice_of(error).text
+        except Exception as error:  # noqa: BLE001 - whatever an extension does, the page goes on
+            text = notice_of(error).text
+        if asked == self._asked:
+            self.param.update(trial=Trial(wish=wish, prompt=prompt, budget=budget, text=text), look=None)
+
+    async def climb(self) -> None:
+        """See what contexts of several sizes would hold."""
+        if self.desk.book is not None:
+            self.rungs = await self.desk.studio.inspector.curve(self.desk.book.id, self.desk.turn.freeze())
+
+    async def apply(self, *, new_protocol: str = "") -> None:
+        """Make the what-if true."""
+        trial, book = self.trial, self.desk.book
+        if trial is None or book is None:
+            return
+        apply = self.desk.studio.inspector.apply
+        if await self.desk.attempt(aside(apply, book.id, trial.wish, new_protocol=new_protocol)):
+            self.trial = None
+            await self.desk.refresh_library()
+            await self.desk.refresh()
+
+    # Keeping up with the desk.
+
+    async def _follow(self, *_: object) -> None:
+        prompt, book = self.desk.prompt, self.desk.book
+        if prompt is not None and book is not None:
+            self.beginning = await aside(self.desk.studio.inspector.beginning, book.id, prompt)
+        if self.trial is not None:
+            await self.try_out(replace(self.trial.wish))
+        if self.against and self.look is None:
+            await self._compare()
+
+    def _leave(self, *_: object) -> None:
+        """Another book: nothing of the old one is looked at any more."""
+        opened = self.desk.book.id if self.desk.book is not None else None
+        if opened != self._opened:
+            self._opened = opened
+            self.param.update(look=None, trial=None, against="", comparison=None, rungs=(), beginning=None)
+
+    async def _wished(self, *_: object) -> None:
+        wish = self.desk.wished
+        if wish is not None and wish.name == "prompt" and wish.part is not None and not self.desk.narrow:
+            await self.desk.attempt(self.look_at(wish.part))
