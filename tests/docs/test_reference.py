@@ -16,8 +16,8 @@ from marginalia.pipeline import events, steps
 from marginalia.prompt.macros.builtin import MACROS
 
 PACKAGE = Path(marginalia.__file__).parent
-INTERNAL = {"sample"}
-"""Keys of settings that people never set."""
+INTERNAL = {"sample", "base_url"}
+"""What no person sets: a mark of the first start, and a column of a backup."""
 
 
 @pytest.mark.parametrize("name", generate.PAGES)
