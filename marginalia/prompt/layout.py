@@ -3,8 +3,8 @@
 Off by default; the specification's layout is the default. With it on,
 
 * lore that comes and goes stands before the request, behind the story; lore that is always in stays where it is,
-* old parts leave in blocks: the story begins at the same part for many turns, then moves on by a third to a half of
-  what it may have.
+* old parts leave in blocks: the story begins at the same part for many turns, then moves on by up to half of what
+  it may have.
 
 Both are pure functions of what the steps found, so a preview and its generation agree, and a swipe sees what the part
 beside it saw.
@@ -25,6 +25,7 @@ from marginalia.values import PartId
 
 STABLE = "stable_layout"
 """The key in a book's ``settings`` that turns it on."""
+_STEPS = 4
 
 
 def is_stable(settings: Mapping[str, Any]) -> bool:
@@ -123,14 +124,14 @@ def _block_of(passage: Passage, starts: Mapping[PartId, int]) -> int:
 
 
 def _block_size(budget: Budget) -> int:
-    """A third to a half of the room for the story, on a coarse scale: 1, 1.5, 2, 3, 4, 6, 8 ...
+    """Two fifths to a half of the room for the story, on a coarse scale: 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ...
 
     A request that is a little longer must not move the borders.
     """
-    room = max(1, budget.limit - SAFETY_MARGIN - budget.base - budget.reserved)
-    half = max(2, room // 2)
-    power = 1 << (half.bit_length() - 1)
-    return power + power // 2 if half >= power + power // 2 else power
+    room = budget.limit - SAFETY_MARGIN - budget.base - budget.reserved
+    half = max(_STEPS, room // 2)
+    step = 1 << (half.bit_length() - _STEPS.bit_length())
+    return half // step * step
 
 
 def _block(text: str, pieces: Sequence[Placed]) -> tuple[str, tuple[Placed, ...]]:
