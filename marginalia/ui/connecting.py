@@ -66,7 +66,7 @@ def _told(report: ConnectionReport, provider: Provider) -> str:
 
 
 def model_state(studio: Studio, provider: Provider | None, run: Run | None) -> dict[str, str]:
-    """How a model is, by the last run: ``kind`` for the dot (none, idle, starting, ready, failed), ``short``, ``text``."""
+    """How a model is: ``kind`` for the dot (none, idle, starting, ready, failed), a short word, a sentence."""
     if provider is None:
         return {"kind": "none", "short": "", "text": "This book has no model."}
     if provider.kind == "bundled":

@@ -81,5 +81,5 @@ def test_without_any_book_one_is_asked_for(
     expect(dialog).to_contain_text("New book")
     page.get_by_label("Title").fill("The First")
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_role("combobox", name="Book").locator("option:checked")).to_have_text("The First")
+    expect(page.get_by_role("combobox", name="Book", exact=True).locator("option:checked")).to_have_text("The First")
     expect(page.get_by_text("Nothing is written yet.")).to_be_visible()

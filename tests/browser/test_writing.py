@@ -125,7 +125,7 @@ def test_reasoning_is_folded_and_the_text_comes_below(
     generate(page, "Go.")
     expect(page.get_by_text("Reasoning", exact=True)).to_be_visible()
     expect(page.get_by_text("She should wait.")).to_be_hidden()
-    expect(page.get_by_text("Ada waited on. Still.")).to_be_visible()
+    expect(page.get_by_role("article").get_by_text("Ada waited on. Still.")).to_be_visible()
 
 
 def test_an_error_says_what_to_do_and_takes_no_text(
