@@ -67,8 +67,8 @@ def _bring_about(
             unbury(transaction, book.id, node.id)
         write_node(transaction, node)
     pages = pages.with_nodes(*nodes)
-    for part, node in wanted.nodes.items():
-        if node is None and part in pages.tree:
+    for part, place in wanted.nodes.items():
+        if place is None and part in pages.tree:
             pages = bury(transaction, book, pages, part, now)
     transaction.put(pages_key(book.id), pages)
     leaf = book.active_leaf if known.leaf == wanted.leaf else wanted.leaf
@@ -81,7 +81,12 @@ def _bring_about(
 def _placed(transaction: Transaction, pages: Pages, known: Side, wanted: Side) -> list[Node]:
     """The parts that are to be in the story, as they are to be, each where it can be."""
     here = pages.tree.nodes()
-    coming = {part: node for part, node in wanted.nodes.items() if node is not None}
+    coming = {
+        part: node
+        for part, node in wanted.nodes.items()
+        # One that the step only changed and that is not here waited for an answer that never came: it is gone for good.
+        if node is not None and (part in here or known.nodes.get(part) is None)
+    }
     placed: list[Node] = []
     for part, as_it_was in coming.items():
         node = _laid_over(here.get(part), known.nodes.get(part), as_it_was)

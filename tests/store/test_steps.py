@@ -185,6 +185,26 @@ def test_a_step_whose_place_is_gone_for_good_is_done_again_at_the_nearest_one(
     assert store.story.part(note).parent_id == first.id
 
 
+def test_steps_on_a_part_whose_answer_never_came_do_not_stand_in_the_way(store: Store, book: Book) -> None:
+    first = store.story.append(book, "One.")
+    second = store.story.append(book, "Two.")
+    opened = asyncio.run(store.archive.open_part(opening(book, NewPart(), second.id)))
+    store.story.mark(opened.part, label="soon")
+    store.story.delete(second)
+    note = store.story.append(book, "A note.", parent=opened.part)
+    store.story.edit(note, "A longer note.")
+    asyncio.run(store.archive.withdraw(opened))
+    last = story_of(store, book)
+    steps = [step for step in store.story.history(book) if not step.undone]
+    for _ in steps:
+        assert store.story.undo(book) is not None
+    assert store.story.parts(book) == ()
+    for _ in steps:
+        assert store.story.redo(book) is not None
+    assert story_of(store, book) == last
+    assert store.story.part(note).parent_id == first.id
+
+
 def test_another_users_steps_are_not_there(store: Store, book: Book) -> None:
     store.story.append(book, "One.")
     other = store.for_user("odo").story
@@ -406,6 +426,72 @@ def test_undoing_everything_gives_every_state_back_and_no_text_is_ever_lost(
         for number in range(1, at + 1):
             assert store.story.redo(book) is not None
             assert check(store, book, texts) == states[number]
+        assert story_of(store, book) == last
+    finally:
+        store.close()
+
+
+BUSY_KINDS = [
+    "append",
+    "root",
+    "fork",
+    "edit",
+    "delete",
+    "undelete",
+    "activate",
+    "merge",
+    "split",
+    "move",
+    "mark",
+]
+
+
+def act_during(store: Store, book: Book, kind: str, one: int, two: int) -> None:
+    """A generation, and while it waits for its answer something by hand; every third one gets no answer."""
+    leaf = store.books.get(book).active_leaf
+    request = NewPart() if leaf is None or one % 2 else (Swipe(leaf), Regenerate(leaf))[two % 2]
+    parent = leaf if leaf is None or isinstance(request, NewPart) else store.story.part(leaf).parent_id
+    opened = asyncio.run(store.archive.open_part(opening(book, request, parent)))
+    try:
+        act(store, book, kind, one, two)
+    except MarginaliaError:
+        pass
+    finally:
+        if (one + two) % 3:
+            done = replace(opened.part, text=f"Made {one} {two}.", tokens=1)
+            asyncio.run(store.archive.close_part(done, None))
+        else:
+            asyncio.run(store.archive.withdraw(opened))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(BUSY_KINDS), st.integers(0, 50), st.integers(0, 50), st.booleans()),
+        min_size=1,
+        max_size=8,
+    )
+)
+@settings(max_examples=25)
+def test_what_was_written_by_hand_during_a_generation_is_undone_and_done_again_too(
+    actions: list[tuple[str, int, int, bool]],
+) -> None:
+    store = open_store(":memory:")
+    try:
+        book = store.books.create(name="B")
+        first = check(store, book, set())
+        texts: set[tuple[PartId, str]] = set()
+        for *action, during in actions:
+            try:
+                (act_during if during else act)(store, book, *action)
+            except MarginaliaError:
+                continue
+            check(store, book, texts)
+        last = story_of(store, book)
+        while store.story.undo(book) is not None:
+            check(store, book, texts)
+        assert story_of(store, book) == first
+        while store.story.redo(book) is not None:
+            check(store, book, texts)
         assert story_of(store, book) == last
     finally:
         store.close()
