@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from marginalia.store.backup_check import Checked
     from marginalia.store.backup_records import BookBackup, NamedRow
     from marginalia.store.desk import Desk
+    from marginalia.store.pages import Pages
     from marginalia.store.session import ChangeKind, Session, Transaction
     from marginalia.store.tables import R, Table
 
@@ -44,17 +45,31 @@ class Backups:
             lambda session: read_backup(session, number, self._desk.user, self._desk.tokenizer)
         )
 
-    def apply(self, book: Book | BookId, checked: Checked, *, story_only: bool = False) -> Book:
+    def apply(
+        self,
+        book: Book | BookId,
+        checked: Checked,
+        *,
+        story_only: bool = False,
+        kept: BookBackup | None = None,
+    ) -> Book:
         """Put the story of a backup in the place of a book's, and with it all else unless *story_only*.
 
         All of it or nothing. Provider and protocol are linked by uid, then by name among the user's own, else they stay
-        (spec/semantics.md, B1 105). Raises ``NotFound``, or ``Busy`` while the book is being written to.
+        (spec/semantics.md, B1 105). *kept* is a backup of the book as it stands; where the story went on since, nothing
+        is replaced. Raises ``NotFound``, or ``Busy`` while the book is being written to and where it went on.
         """
         number, backup, now = _number(book), checked.backup, self._desk.clock()
 
         def work(transaction: Transaction) -> Book:
             record = BOOKS.mine(transaction, number, self._desk.user)
-            if pages_of(transaction, number).drafts:
+            pages = pages_of(transaction, number)
+            if kept is not None and not _still_as(transaction, record, pages, kept):
+                raise Busy(
+                    "This book was changed at the same moment, perhaps in another window, so nothing was replaced. "
+                    "Look at it, and restore it again if you still want to."
+                )
+            if pages.drafts:
                 raise Busy(
                     "This book is being written to just now. Wait until it is done, or stop the generation first."
                 )
@@ -153,6 +168,17 @@ class Backups:
         kind: ChangeKind = table.name
         transaction.notify(self._desk.user, Change(kind=kind))
         return table.insert(transaction, rebuilt(table.cls, row.settings, **fields), now)
+
+
+def _still_as(session: Session, record: Book, pages: Pages, kept: BookBackup) -> bool:
+    """Whether the story has no text, part, summary or place that *kept* has not, and none less."""
+    row = session.row("SELECT coalesce(max(id), 0) FROM part_text WHERE book_id = ?", record.id)
+    return (
+        row == (max((version.id for version in kept.versions), default=0),)
+        and len(pages.tree) == len(kept.living)
+        and set(pages.summaries) == {summary.id for summary in kept.summaries}
+        and record.active_leaf == kept.book.active_part
+    )
 
 
 def _number(book: Book | BookId) -> BookId:

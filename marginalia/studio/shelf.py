@@ -12,6 +12,7 @@ from marginalia.store import Store
 from marginalia.store.backup import Backups, desk_of
 from marginalia.store.backup_check import Checked, checked
 from marginalia.store.backup_file import Manifest, pack, unpack
+from marginalia.store.backup_records import BookBackup
 from marginalia.store.repositories import Books
 from marginalia.studio.names import file_name
 from marginalia.values import Book, BookId
@@ -85,7 +86,7 @@ class Bookshelf(Books):
 
         Raises:
             FormatError: the data is no backup, damaged, or too new.
-            Busy: the book is being written to.
+            Busy: the book is being written to, or was changed at the same moment.
             NotFound: there is no such book.
         """
         if data is None:
@@ -96,8 +97,8 @@ class Bookshelf(Books):
             raise Busy(
                 "This book is being written to just now. Wait until it is done, or stop the generation first."
             )
-        self._keep(book)
-        return self._backups.apply(book, found, story_only=story_only)
+        kept = self._keep(book)
+        return self._backups.apply(book, found, story_only=story_only, kept=kept)
 
     def clone(self, source: Book | BookId | bytes, *, name: str | None = None) -> Book:
         """A new book that has everything a book, or a backup, has; raises like :meth:`restore`.
@@ -110,14 +111,16 @@ class Bookshelf(Books):
         _, found = _read(data)
         return self._backups.plant(found, name=None if name is None else name.strip())
 
-    def _keep(self, book: Book) -> None:
+    def _keep(self, book: Book) -> BookBackup | None:
+        """Write a backup of *book* to the folder, and return it; ``None`` where there is no folder."""
         if self._folder is None:
-            return
+            return None
+        now, backup = self._desk.clock(), self._backups.take(book)
         folder = self._folder / BEFORE_RESTORE
-        path = folder / f"{file_name(book.name)}-{self._desk.clock():%Y%m%d-%H%M%S-%f}.marginalia"
+        path = folder / f"{file_name(book.name)}-{now:%Y%m%d-%H%M%S-%f}.marginalia"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.backup(book))
+            path.write_bytes(pack(backup, now=now, made_by=self._made_by))
             for old in sorted(folder.glob("*.marginalia"), key=lambda each: each.stat().st_mtime_ns)[:-_KEPT]:
                 old.unlink(missing_ok=True)
         except OSError as error:
@@ -125,6 +128,7 @@ class Bookshelf(Books):
                 f"The book as it is now could not be kept in {path} ({error.strerror}), so nothing was replaced. "
                 "Make room there and try again."
             ) from error
+        return backup
 
 
 def _read(data: bytes) -> tuple[Manifest, Checked]:

@@ -218,6 +218,25 @@ def test_the_story_alone_leaves_all_settings(store: Store) -> None:
     assert len(store.story.parts(back)) == 3
 
 
+def test_a_book_that_went_on_since_it_was_kept_is_not_replaced(store: Store) -> None:
+    book = written(store)
+    kept = backups(store).take(book)
+    leaf = store.story.part(book.active_leaf or PartId(0))
+    changes: list[Callable[[], object]] = [
+        lambda: store.story.edit(leaf, "Changed."),
+        lambda: store.story.append(book, "Further."),
+        lambda: store.story.delete(store.story.branch(book)[-1]),
+        lambda: store.summaries.remove(leaf, unwind=False),
+    ]
+    assert backups(store).apply(book, checked(kept), story_only=True, kept=kept).id == book.id
+    for change in changes:
+        now = backups(store).take(book)
+        leaf = next(part for part in store.story.parts(book) if part.id == store.books.get(book).active_leaf)
+        change()
+        with pytest.raises(Busy, match="nothing was replaced"):
+            backups(store).apply(book, checked(kept), kept=now)
+
+
 def test_siblings_of_one_moment_keep_their_order(store: Store) -> None:
     book = store.books.create(name="Fast")
     for number in range(6):
