@@ -10,13 +10,14 @@ import argparse
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
 import marginalia.errors
 from docs import words
+from docs.markdown import Undocumented, annotation, described, prose, table
 from marginalia.cli.arguments import parser
 from marginalia.export import FORMATS
 from marginalia.extensions import api
@@ -32,44 +33,6 @@ from marginalia.prompt.templates import TemplateKind, known_names
 HERE = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py. Do not edit. -->\n\n"
 MODELS = (TurnInput, BookModel, ProviderModel, ProtocolModel, EntryModel)
-
-
-class Undocumented(Exception):
-    """Something has no description, or a description is left over."""
-
-
-def described(names: Iterable[str], sentences: Mapping[str, str], what: str) -> dict[str, str]:
-    """The sentence of each name; raises ``Undocumented`` unless both sides have the same names."""
-    wanted = list(names)
-    known = {name: text for key, text in sentences.items() for name in key.split(", ")}
-    missing, left_over = [name for name in wanted if name not in known], set(known) - set(wanted)
-    if missing or left_over:
-        raise Undocumented(f"{what}: without description {missing}, described but gone {sorted(left_over)}")
-    return {name: known[name] for name in wanted}
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(
-        f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
-    )
-
-
-def prose(thing: object) -> str:
-    """The docstring of *thing* as Markdown."""
-    text = inspect.getdoc(thing)
-    if not text:
-        raise Undocumented(f"{thing!r} has no docstring")
-    text = re.sub(
-        r":(?:class|meth|mod|data|func|attr):`~?([\w.]+)`", lambda m: f"`{m[1].rpartition('.')[2]}`", text
-    )
-    return text.replace("::\n", ":\n").replace("``", "`")
-
-
-def annotation(value: object) -> str:
-    """A type as it is written."""
-    return f"`{value if isinstance(value, str) else getattr(value, '__name__', value)}`"
 
 
 def event_page() -> str:

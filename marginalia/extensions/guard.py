@@ -50,32 +50,36 @@ class Health:
             self.on_rest()
 
 
+async def off_loop(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - the function's own answer
+    """What *function* answers; a plain one is called in a thread, which is given up when the caller is cancelled."""
+    if _is_async(function):
+        return await function(*arguments)
+    answer = await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    return await answer if isawaitable(answer) else answer
+
+
+def _is_async(function: object) -> bool:
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - whether calling it waits, not whether it can be called
+
+
 def guarded_listener(listener: Listener[E], event: type[E], *, seconds: float, health: Health) -> Listener[E]:
     """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often."""
-    threaded = event not in OFTEN and not _is_async(listener)
+    if event in OFTEN and not _is_async(listener):
+        return listener
 
     async def ask(run: Run, known: E) -> Answer[E]:
         if health.resting:
             return None
         began = anyio.current_time()
         try:
-            answer: Any = (
-                await anyio.to_thread.run_sync(listener, run, known, abandon_on_cancel=True)
-                if threaded
-                else listener(run, known)
-            )
-            known_answer: Answer[E] = await answer if isawaitable(answer) else answer
+            answer: Answer[E] = await off_loop(listener, run, known)
         except anyio.get_cancelled_exc_class():
             if anyio.current_time() - began >= seconds:
                 health.hung()
             raise
-        return known_answer
+        return answer
 
-    return listener if event in OFTEN and not _is_async(listener) else ask
-
-
-def _is_async(function: object) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - whether calling it waits, not whether it can be called
+    return ask
 
 
 @dataclass(eq=False, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from inspect import isawaitable
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -22,7 +21,7 @@ from marginalia.extensions.api import (
     UserData,
 )
 from marginalia.extensions.data import StoredBookData, StoredUserData, fresh, key_of
-from marginalia.extensions.guard import Health, guarded_listener, guarded_macro, guarded_step
+from marginalia.extensions.guard import Health, guarded_listener, guarded_macro, guarded_step, off_loop
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.events import BeforePrepareContent, Event
 from marginalia.pipeline.hooks import Listener, Problem
@@ -30,6 +29,7 @@ from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.prompt.macros.builtin import MACROS, WITHOUT_MEANING
 from marginalia.prompt.macros.table import MacroFunction, MacroTable
+from marginalia.prompt.stages import Insert
 from marginalia.store.repositories import Books
 from marginalia.store.settings import Settings
 from marginalia.values import BookId
@@ -112,8 +112,7 @@ class GuardedHost(Host):
         """Place a message in every prompt for which *find* gives one."""
 
         async def placed(run: Run, event: BeforePrepareContent) -> BeforePrepareContent | None:
-            found = find(run, event)
-            insert = await found if isawaitable(found) else found
+            insert: Insert | None = await off_loop(find, run, event)
             return None if insert is None else replace(event, inserts=(*event.inserts, insert))
 
         self.on(BeforePrepareContent, placed)

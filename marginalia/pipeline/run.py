@@ -260,8 +260,13 @@ class Run:
             self.notice()
 
     def report(self, problem: Problem) -> None:
-        """Note that a listener failed; the run goes on."""
+        """Note that a listener failed; the run goes on, and the prompt that is being built says so."""
         self.problems = (*self.problems, problem)
+        what = str(problem.error) or ("it took too long" if isinstance(problem.error, TimeoutError) else "")
+        self.trouble(
+            f"{problem.owner} failed in {problem.event}: {what or type(problem.error).__name__}",
+            problem.owner,
+        )
         logger.warning("%s failed in %s: %s", problem.owner, problem.event, type(problem.error).__name__)
 
     def enter(self, phase: Phase, progress: str = "") -> None:

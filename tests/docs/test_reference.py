@@ -11,6 +11,7 @@ import pytest
 
 import marginalia
 from docs import generate, words
+from docs.markdown import Undocumented, described
 from marginalia.extensions.manager import BUNDLED
 from marginalia.pipeline import events, steps
 from marginalia.prompt.macros.builtin import MACROS
@@ -35,11 +36,11 @@ def test_every_event_step_macro_and_command_is_on_its_page() -> None:
 
 
 def test_a_name_without_description_or_a_description_without_name_is_noticed() -> None:
-    assert generate.described(["a", "b"], {"a, b": "both"}, "letters") == {"a": "both", "b": "both"}
-    with pytest.raises(generate.Undocumented, match="'c'"):
-        generate.described(["a", "b", "c"], {"a, b": "both"}, "letters")
-    with pytest.raises(generate.Undocumented, match="gone"):
-        generate.described(["a"], {"a": "one", "b": "two"}, "letters")
+    assert described(["a", "b"], {"a, b": "both"}, "letters") == {"a": "both", "b": "both"}
+    with pytest.raises(Undocumented, match="'c'"):
+        described(["a", "b", "c"], {"a, b": "both"}, "letters")
+    with pytest.raises(Undocumented, match="gone"):
+        described(["a"], {"a": "one", "b": "two"}, "letters")
 
 
 def test_every_environment_variable_of_ours_is_documented() -> None:

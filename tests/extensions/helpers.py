@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import marginalia as mg
+from marginalia.extensions.api import Host
 from marginalia.testing import WordTokenizer
 
 TURN = mg.Turn(instructions="Go on.")
@@ -36,7 +37,7 @@ def add_book(
     return studio.books.get(book.id)
 
 
-def extension(install: Any, name: str = "trial", **more: Any) -> Any:
+def extension(install: Callable[[Host], Any], name: str = "trial", **more: Any) -> Any:
     """An extension whose ``install`` is *install*."""
     fields = {"name": name, "install": lambda self, host: install(host), **more}
     return type("Trial", (), fields)()

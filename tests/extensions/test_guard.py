@@ -50,13 +50,29 @@ async def test_a_plain_listener_that_never_returns_is_given_up(server: ScriptedS
     assert isinstance(run.problems[0].error, TimeoutError)
 
 
+async def test_a_message_that_cannot_be_made_is_left_out_and_the_prompt_says_whose_it_was() -> None:
+    def hang(_run: mg.Run, _event: Any) -> None:
+        time.sleep(0.5)
+
+    studio, book = studio_with(
+        extension(lambda host: host.insert(lambda _run, _event: 1 / 0), name="first"),  # type: ignore[arg-type,return-value]
+        extension(lambda host: host.on(mg.events.BeforeSummaries, hang, timeout=0.05), name="second"),
+    )
+    with studio:
+        prompt = await studio.preview(book, TURN)
+        assert [(each.source, each.text) for each in prompt.problems] == [
+            ("first", "first failed in BeforePrepareContent: division by zero"),
+            ("second", "second failed in BeforeSummaries: it took too long"),
+        ]
+
+
 async def test_the_loop_goes_on_while_a_plain_listener_works() -> None:
     seen: list[float] = []
 
     def slow(_run: mg.Run, _event: Any) -> None:
         time.sleep(1.0)
 
-    studio, book = studio_with(extension(lambda host: host.on(mg.events.BeforePrepareContent, slow)))
+    studio, book = studio_with(extension(lambda host: host.insert(slow)))
 
     async def tick() -> None:
         while True:

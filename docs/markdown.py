@@ -1,0 +1,45 @@
+"""Pieces of Markdown, made of what the code says about itself."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+
+class Undocumented(Exception):
+    """Something has no description, or a description is left over."""
+
+
+def described(names: Iterable[str], sentences: Mapping[str, str], what: str) -> dict[str, str]:
+    """The sentence of each name; raises ``Undocumented`` unless both sides have the same names."""
+    wanted = list(names)
+    known = {name: text for key, text in sentences.items() for name in key.split(", ")}
+    missing, left_over = [name for name in wanted if name not in known], set(known) - set(wanted)
+    if missing or left_over:
+        raise Undocumented(f"{what}: without description {missing}, described but gone {sorted(left_over)}")
+    return {name: known[name] for name in wanted}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
+    )
+
+
+def prose(thing: object) -> str:
+    """The docstring of *thing* as Markdown."""
+    text = inspect.getdoc(thing)
+    if not text:
+        raise Undocumented(f"{thing!r} has no docstring")
+    text = re.sub(
+        r":(?:class|meth|mod|data|func|attr):`~?([\w.]+)`", lambda m: f"`{m[1].rpartition('.')[2]}`", text
+    )
+    return text.replace("::\n", ":\n").replace("``", "`")
+
+
+def annotation(value: object) -> str:
+    """A type as it is written."""
+    return f"`{value if isinstance(value, str) else getattr(value, '__name__', value)}`"
