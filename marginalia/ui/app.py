@@ -115,7 +115,7 @@ class Session:
             self.page.busy = False  # its link to the server's state would cost two messages for every one
         desk = self.desk
         self._tabs.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
-        desk.param.watch(self._sides, ["narrow"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._sides, ["narrow", "tight"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._remember_book, ["book"])  # pyright: ignore[reportUnknownMemberType]
         pn.state.onload(self._open)
         if pn.state.curdoc is not None:
@@ -137,12 +137,12 @@ class Session:
         self.desk.tab = self._tabs.active
 
     def _sides(self, *_: object) -> None:
-        wide = not self.desk.narrow
         if self._loaded:
-            self.page.param.update(sidebar_open=wide, contextbar_open=wide)
+            narrow, tight = self.desk.narrow, self.desk.tight
+            self.page.param.update(sidebar_open=not tight, contextbar_open=not narrow)
 
     def _width(self, said: Said) -> None:
-        self.desk.narrow = bool(said.get("narrow"))
+        self.desk.param.update(narrow=bool(said.get("narrow")), tight=bool(said.get("tight")))
 
     async def _key(self, said: Said) -> None:
         action = self._do.get(str(said.get("name")))

@@ -63,6 +63,7 @@ class Desk(param.Parameterized):
     tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
     show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
     narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
+    tight = param.Boolean(default=False, doc="Whether it has room for one of them only.")
     wished = param.Parameter(default=None, doc="What shall open over the page: a Wish.")
     model_state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is.")
 

@@ -15,7 +15,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SIZES = {1400: 860, 420: 860}
+SIZES = {1400: 860, 900: 860, 420: 860}
 
 
 def ready(page: Page) -> None:

@@ -12,10 +12,10 @@ export function render({ model }) {
   }
   // In the bubbling phase: an editor or a menu that uses Escape itself keeps it from getting here.
   window.addEventListener("keydown", down)
-  const narrow = window.matchMedia("(max-width: 899px)")
-  const measure = () => say("width", { narrow: narrow.matches })
-  narrow.addEventListener("change", measure)
-  model.on("remove", () => { window.removeEventListener("keydown", down); narrow.removeEventListener("change", measure) })
+  const narrow = window.matchMedia("(max-width: 899px)"), tight = window.matchMedia("(max-width: 1179px)")
+  const measure = () => say("width", { narrow: narrow.matches, tight: tight.matches })
+  for (const each of [narrow, tight]) each.addEventListener("change", measure)
+  model.on("remove", () => { window.removeEventListener("keydown", down); for (const each of [narrow, tight]) each.removeEventListener("change", measure) })
   const say = connect(model, {})
   measure()
   const dot = document.createElement("span"); dot.hidden = true
