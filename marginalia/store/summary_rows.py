@@ -48,6 +48,15 @@ def write_summary(transaction: Transaction, pages: Pages, book: BookId, summary:
     return dataclasses.replace(pages, summaries={**pages.summaries, summary.id: summary})
 
 
+def unbury_summary(transaction: Transaction, summary: Summary) -> None:
+    """Take a summary that is in use again out of the trash."""
+    transaction.rows(
+        "DELETE FROM trash WHERE kind = 'summary' AND item_id = ? AND data::VARCHAR = ?",
+        summary.id,
+        to_json(summary),
+    )
+
+
 def put_away(transaction: Transaction, pages: Pages, summary: SummaryId, now: datetime) -> Pages:
     """Take a summary off its part and out of use; the trash keeps it."""
     record = pages.summaries.get(summary)

@@ -10,7 +10,7 @@ from marginalia.store.edits import bury, nearest_living, unbury
 from marginalia.store.journal import Difference, compare, moment_of, next_step, now_in, turn
 from marginalia.store.pages import pages_key
 from marginalia.store.rows import pages_of, write_node
-from marginalia.store.summary_rows import put_away, write_summary
+from marginalia.store.summary_rows import put_away, unbury_summary, write_summary
 from marginalia.store.tables import BOOKS
 from marginalia.story.tree import Node
 
@@ -60,6 +60,7 @@ def _bring_about(
         if summary is None:
             pages = put_away(transaction, pages, number, now)
         else:
+            unbury_summary(transaction, summary)
             pages = write_summary(transaction, pages, book.id, summary)
     nodes = _placed(transaction, pages, known, wanted)
     for node in nodes:

@@ -9,6 +9,7 @@ import pytest
 
 from marginalia.errors import StoreDamaged, StoreError
 from marginalia.store.migrations import Migration, open_migrated, shipped
+from tests.store.helpers import START, open_store
 
 FIRST = Migration(
     version=1, name="first", sql="CREATE TABLE thing (id BIGINT PRIMARY KEY); INSERT INTO thing VALUES (1)"
@@ -83,3 +84,30 @@ def test_the_schema_has_no_foreign_keys_and_no_secondary_indexes() -> None:
     constraints = connection.execute("SELECT DISTINCT constraint_type FROM duckdb_constraints()").fetchall()
     assert {kind for (kind,) in constraints} <= {"PRIMARY KEY", "NOT NULL"}
     assert rows(connection, "SELECT * FROM duckdb_indexes()") == []
+
+
+def test_a_story_of_the_first_schema_has_no_marks_and_can_be_changed_and_undone(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    connection = open_migrated(path, shipped()[:1])
+    connection.execute(
+        "INSERT INTO book (uid, owner, name, data, created_at, updated_at) VALUES ('b', 'mara', 'B', '{}', ?, ?)",
+        [START, START],
+    )
+    connection.execute("INSERT INTO part (uid, book_id, text_id, created_at) VALUES ('p', 1, 1, ?)", [START])
+    connection.execute(
+        "INSERT INTO part_text (part_id, book_id, origin, text, reasoning, detail, created_at) "
+        "VALUES (1, 1, 'written', 'Snow fell.', '', ?, ?)",
+        ['{"uid": "p"}', START],
+    )
+    connection.close()
+    store = open_store(path)
+    (book,) = store.books.all()
+    (part,) = store.story.parts(book)
+    assert (part.text, part.label, part.bookmarked) == ("Snow fell.", "", False)
+    store.story.mark(part, label="here")
+    store.close()
+    store = open_store(path)
+    assert store.story.part(part.id).label == "here"
+    store.story.undo(book)
+    assert store.story.part(part.id) == part
+    store.close()

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from marginalia.errors import Busy, InvalidInput, MarginaliaError, NotFound
 from marginalia.store import Store
+from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup_check import checked
 from marginalia.story.parts import Summary
 from marginalia.values import Book, NewPart, PartId, Regenerate, SummaryId, Swipe
 from tests.store.helpers import START, forget, open_store, opening
@@ -203,6 +205,34 @@ def test_steps_on_a_part_whose_answer_never_came_do_not_stand_in_the_way(store: 
         assert store.story.redo(book) is not None
     assert story_of(store, book) == last
     assert store.story.part(note).parent_id == first.id
+
+
+def test_a_summary_that_comes_back_is_not_in_the_trash_any_more(store: Store, book: Book) -> None:
+    part = store.story.append(book, "One.")
+    summarise(store, part.id, "s1")
+    store.summaries.remove(part)
+    buried = "SELECT count(*) FROM trash WHERE kind = 'summary'"
+    for _ in range(3):
+        assert store._desk.database.read(lambda session: session.rows(buried)) == [(1,)]
+        store.story.undo(book)
+        assert store._desk.database.read(lambda session: session.rows(buried)) == [(0,)]
+        store.story.redo(book)
+
+
+def test_a_restored_backup_has_the_marks_and_begins_a_new_history(store: Store, book: Book) -> None:
+    part = store.story.append(book, "One.")
+    store.story.mark(part, label="here", bookmarked=True)
+    backups = Backups(desk_of(store))
+    taken = backups.take(book)
+    store.story.mark(part, label="", bookmarked=False)
+    backups.apply(book, checked(taken))
+    (back,) = store.story.parts(book)
+    assert (back.label, back.bookmarked) == ("here", True)
+    assert store.story.history(book) == ()
+    assert store.story.undo(book) is None
+    store.story.edit(back, "Two.")
+    assert store.story.undo(book) is not None
+    assert store.story.parts(book) == (back,)
 
 
 def test_another_users_steps_are_not_there(store: Store, book: Book) -> None:
