@@ -188,16 +188,18 @@ class Extensions:
 
     def enable(self, name: str) -> bool:
         """Switch an extension on, now and from now on; says whether it works. Raises ``NotFound``."""
-        self._switch(name, on=True)
+        self._check(name)
         if name not in self._hosts:
             self.failures = tuple(each for each in self.failures if each.name != name)
             self._start(name)
+        self._switch(name, on=True)  # last, because windows look again when a setting changes
         return name in self._hosts
 
     def disable(self, name: str) -> None:
         """Switch an extension off; nothing of it acts any more, what it kept stays. Raises ``NotFound``."""
-        self._switch(name, on=False)
+        self._check(name)
         self._stop(name)
+        self._switch(name, on=False)
 
     def close(self) -> None:
         """Take all of them off, the latest first."""
@@ -235,9 +237,11 @@ class Extensions:
     def _switches(self) -> Switches:
         return typed(Switches, self._settings.get(_SWITCHES))
 
-    def _switch(self, name: str, *, on: bool) -> None:
+    def _check(self, name: str) -> None:
         if name not in self._known:
             raise NotFound(f"There is no extension {name!r}. There are: {', '.join(self._known)}.")
+
+    def _switch(self, name: str, *, on: bool) -> None:
         known = self._switches()
         sides = {
             True: [each for each in known.on if each != name],
