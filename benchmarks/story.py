@@ -1,7 +1,7 @@
 """Figures of the story, each measured side by side in one run: ``uv run python -m benchmarks.story``.
 
 * opening a book (nothing in memory) and reading its leaf, and what a page shows of it: 10,000 parts against 100
-* the same once it is in memory
+* the same with the file opened before, and once everything is in memory
 * writing: open and withdraw a part, edit, undo, redo
 * searching 10,000 parts of 500 words on all branches, the first time and again
 * drawing the tree of 5,000 and 10,000 parts
@@ -40,12 +40,13 @@ def main() -> None:
         store = open_store(Path(folder) / "story.db")
         short, long = _book(store, 100), _book(store, 10_000)
         _compare(
-            "opening a book and reading its leaf",
+            "reading the leaf of a book that is not in memory",
             lambda book: _leaf(store, book),
             short,
             long,
             lambda: forget(store),
         )
+        _starts(Path(folder))
         _compare("reading the leaf, in memory", lambda book: _leaf(store, book), short, long)
         _compare("the last 30 rows of the outline", lambda book: store.story.outline(book, -30), short, long)
         _compare(
@@ -81,6 +82,30 @@ def _compare(
         many.append(_median(lambda: work(long), 1, before))
     one, other = statistics.median(few), statistics.median(many)
     print(f"{what}: 100 parts {one:.2f} ms, 10,000 parts {other:.2f} ms, ratio {other / one:.2f}")
+
+
+def _starts(folder: Path) -> None:
+    """The whole way from a closed file to the leaf, for a file with a short book and one with a long one."""
+    files: dict[int, Path] = {}
+    for size in (100, 10_000):
+        files[size] = folder / f"{size}.db"
+        store = open_store(files[size])
+        _book(store, size)
+        store.close()
+
+    def start(size: int) -> None:
+        store = open_store(files[size])
+        _leaf(store, store.books.all()[0])
+        store.close()
+
+    times: dict[int, list[float]] = {size: [] for size in files}
+    for _ in range(RUNS):
+        for size, taken in times.items():
+            taken.append(_median(lambda size=size: start(size), 1))
+    short, long = (statistics.median(taken) for taken in times.values())
+    print(
+        f"from a closed file to the leaf: 100 parts {short:.0f} ms, 10,000 {long:.0f} ms, ratio {long / short:.2f}"
+    )
 
 
 def _median(work: Callable[[], object], runs: int = RUNS, before: Callable[[], None] | None = None) -> float:

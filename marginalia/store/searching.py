@@ -48,6 +48,10 @@ class Searching(Reading):
 
         return self._read(book, work)
 
+    def prepare_search(self, book: Book | BookId) -> None:
+        """Read the texts of a book, so that the first search is as fast as the next."""
+        self._read(book, lambda session, record, pages: _folded(session, record.id, _versions(pages)))
+
     def excerpts(
         self, book: Book | BookId, parts: Iterable[Part | PartId], query: str, *, radius: int = 60
     ) -> Mapping[PartId, str]:
@@ -76,22 +80,29 @@ class Searching(Reading):
 
 
 def _matching(session: Session, book: BookId, pages: Pages, query: Query) -> Iterator[PartId]:
-    drafts = pages.drafts
-    at = {node.text_id: node.id for node in pages.tree if node.id not in drafts}
-    kept = session.recall(Key("folded", book), lambda: _filled(session, list(at)))
+    at = _versions(pages)
+    kept = _folded(session, book, at)
     for number, text in kept.of(list(at), lambda numbers: _texts(session, numbers)):
         if query.matches(text):
             yield at[number]
-    for part, draft in drafts.items():
+    for part, draft in pages.drafts.items():
         if query.matches(fold(draft.part.text)):
             yield part
 
 
-def _filled(session: Session, versions: Sequence[int]) -> Folded:
-    folded = Folded()
-    for _ in folded.of(versions, lambda numbers: _texts(session, numbers)):
-        pass
-    return folded
+def _versions(pages: Pages) -> dict[int, PartId]:
+    """The parts by their present version, but those that are being written."""
+    return {node.text_id: node.id for node in pages.tree if node.id not in pages.drafts}
+
+
+def _folded(session: Session, book: BookId, versions: Mapping[int, PartId]) -> Folded:
+    def filled() -> Folded:
+        folded = Folded()
+        for _ in folded.of(list(versions), lambda numbers: _texts(session, numbers)):
+            pass
+        return folded
+
+    return session.recall(Key("folded", book), filled)
 
 
 def _texts(session: Session, versions: Sequence[int]) -> list[tuple[int, str]]:

@@ -109,12 +109,12 @@ class StoryTree:
     def changed_from(self, older: StoryTree) -> tuple[PartId, ...]:
         """The parts that were added, removed, moved or changed between two trees of one book."""
         before, now = older._nodes, self._nodes
-        touched = before.keys() | now.keys()
-        if (
-            older._trail[-1] in self._trail
-        ):  # this tree was made from that one: only what was touched can differ
-            since = self._trail[self._trail.index(older._trail[-1]) + 1 :]
-            touched = {part for footprint in since for part in footprint.parts}
+        common = next((each for each in reversed(older._trail) if each in self._trail), None)
+        if common is None:
+            touched = before.keys() | now.keys()
+        else:  # made from one tree: only what was touched since can differ
+            since = (trail[trail.index(common) + 1 :] for trail in (older._trail, self._trail))
+            touched = {part for trail in since for footprint in trail for part in footprint.parts}
         return tuple(part for part in touched if before.get(part) != now.get(part))
 
     def children(self, part: PartId | None) -> tuple[PartId, ...]:

@@ -180,7 +180,7 @@ def test_opening_twice_in_one_process_is_refused_with_advice(filed: Store, file:
 def test_a_second_process_is_told_who_holds_the_file(filed: Store, file: Path) -> None:
     book = filed.books.create(name="B")
     code = f"from tests.store.helpers import forget, open_store; open_store({str(file)!r})"
-    second = subprocess.run(  # noqa: S603 - our own code
+    second = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert second.returncode != 0
@@ -194,7 +194,7 @@ def test_a_program_that_holds_the_file_without_our_lock_is_named_too(file: Path)
     code = (
         f"import duckdb, sys; c = duckdb.connect({str(file)!r}); print('held', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(  # noqa: S603 - our own code
+    with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout is not None
@@ -238,7 +238,7 @@ def test_a_corrupt_journal_is_named_and_moving_it_away_helps(file: Path, tmp_pat
         file.name,
         f"{file.name}.wal",
     ):  # a subprocess, for closing a descriptor here would drop the lock
-        subprocess.run(["cp", str(file.with_name(name)), str(tmp_path / name)], check=True)  # noqa: S603, S607 - cp
+        subprocess.run(["cp", str(file.with_name(name)), str(tmp_path / name)], check=True)
     store.close()
     journal = tmp_path / f"{file.name}.wal"
     content = bytearray(journal.read_bytes())
@@ -272,10 +272,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder, mount = tmp_path / "disk", shutil.which("mount")
     folder.mkdir()
     options = ["-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:  # noqa: S603
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
         pytest.skip("a small disk cannot be mounted here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)  # noqa: S603, S607 - what was mounted above
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 def fill(store: Store, book: Book) -> int:

@@ -33,7 +33,7 @@ def acknowledged(lines: Iterator[str], count: int) -> dict[int, str]:
 
 def run_and_kill(file: Path, lines: int) -> dict[int, str]:
     command = [sys.executable, "-m", "tests.store.crash_worker", str(file)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as worker:  # noqa: S603 - our own script
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         texts = acknowledged(worker.stdout, lines)
         worker.send_signal(signal.SIGKILL)
@@ -42,7 +42,7 @@ def run_and_kill(file: Path, lines: int) -> dict[int, str]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_over_kills(file: Path) -> None:
-    random = Random(7)  # noqa: S311 - where to kill
+    random = Random(7)
     told: dict[int, str] = {}
     for _ in range(KILLS):
         told |= run_and_kill(file, random.randrange(1, 12))

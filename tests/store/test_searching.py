@@ -37,6 +37,16 @@ def test_all_branches_are_searched_and_hits_say_whether_they_are_on_the_one_that
     assert store.story.excerpts(book, [other], "ferry", radius=0) == {other.id: "…ferry"}
 
 
+def test_a_prepared_search_reads_no_text_any_more(store: Store, book: Book) -> None:
+    part = store.story.append(book, "The ferry")
+    store.story.prepare_search(book)
+    key: Key[Folded] = Key("folded", book.id)
+    kept = store._desk.database._memory.known(key)
+    assert kept is not None
+    assert list(kept.texts.values()) == ["the ferry"]
+    assert found(store, book, "ferry") == [part.id]
+
+
 def test_edits_deletions_and_undoing_are_found_as_they_are_now(store: Store, book: Book) -> None:
     part = store.story.append(book, "wheel")
     assert found(store, book, "wheel") == [part.id]

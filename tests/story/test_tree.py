@@ -115,6 +115,9 @@ def test_the_changes_between_two_trees_are_named() -> None:
     newer = older.with_nodes(node(2, 1, tokens=5), node(4, 2)).without(PartId(3))
     assert sorted(newer.changed_from(older)) == [2, 3, 4]
     assert older.changed_from(older) == ()
+    aside = older.with_nodes(node(2, None))
+    assert sorted(newer.changed_from(aside)) == [2, 3, 4]
+    assert sorted(newer.changed_from(StoryTree(older))) == [2, 3, 4]
 
 
 def test_the_end_near_a_found_part_is_the_active_one_or_the_newest_of_the_nearest() -> None:
