@@ -8,7 +8,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import marginalia
 from marginalia.errors import StoreError
 from marginalia.lore.book import Filter, Insertion, RegexFilter, TextFilter
 from marginalia.values import Turn
@@ -77,7 +76,7 @@ def _filter(entry: Mapping[str, str]) -> Filter | None:
 @cache
 def _sample() -> Mapping[str, Any]:
     """The file, from inside the installed package or, in a checkout, from beside it."""
-    beside = Path(marginalia.__file__).parent.parent / "data"
+    beside = Path(__file__).parents[2] / "data"
     for folder in (resources.files("marginalia") / "data", beside):
         file = folder / "sample.json"
         if file.is_file():
