@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,17 @@ from marginalia.prompt.templates import TemplateKind, known_names
 
 HERE = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py. Do not edit. -->\n\n"
+SURFACE: Sequence[type] = (
+    api.Extension,
+    api.Host,
+    api.BookData,
+    api.UserData,
+    api.Panel,
+    api.Table,
+    api.View,
+    api.LoreFormat,
+    api.Exporter,
+)
 MODELS = (TurnInput, BookModel, ProviderModel, ProtocolModel, EntryModel)
 
 
@@ -190,20 +201,14 @@ def _spelling(action: argparse.Action) -> str:
 def extension_page() -> str:
     """The surface that extensions build on."""
     parts = [f"# The extension surface, version {api.API_VERSION}\n\n{prose(api)}\n"]
-    for kind in (
-        api.Extension,
-        api.Host,
-        api.Panel,
-        api.Table,
-        api.LoreFormat,
-        api.Exporter,
-        api.BookData,
-        api.UserData,
-    ):
+    for kind in SURFACE:
         parts.append(f"## {kind.__name__}\n\n{prose(kind)}\n")
-        parts += _methods(kind)
+        if is_dataclass(kind):
+            rows = [(f"`{each.name}`", annotation(each.type), _default(each)) for each in fields(kind)]
+            parts.append(table(("field", "type", "default"), rows))
+        parts.append("".join(_methods(kind)))
     parts.append(f"## studio.extensions\n\n{prose(Extensions)}\n")
-    parts += _methods(Extensions)
+    parts.append("".join(_methods(Extensions)))
     return "\n".join(parts)
 
 
@@ -212,7 +217,9 @@ def _methods(kind: type) -> Iterator[str]:
         if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
             continue
         signature = "" if isinstance(member, property) else _signature(member)
-        yield f"`{name}{signature}`: {prose(member)}\n"
+        yield (
+            f"- `{name}{signature}`: " + prose(member).replace("\n", "\n  ").replace("\n  \n", "\n\n") + "\n"
+        )
 
 
 def _signature(function: Callable[..., object]) -> str:
