@@ -1,7 +1,8 @@
 """What llama.cpp takes from its cache from turn to turn: the specification's layout beside the stable one.
 
 Run ``python -m benchmarks.cache [TURNS]``; needs the bundled model. A story longer than the window goes on for some
-turns, lore comes and goes with what is asked for. Beside what the server reports stands what was predicted before sending.
+turns, lore comes and goes with what is asked for. Beside what the server reports stands what was predicted
+before.
 """
 
 from __future__ import annotations
@@ -15,24 +16,11 @@ from random import Random
 import marginalia as mg
 from marginalia.prompt.receipt import Receipt
 
-WORDS = [
-    "salt",
-    "harbour",
-    "lamp",
-    "rope",
-    "winter",
-    "stair",
-    "gull",
-    "letter",
-    "window",
-    "tide",
-    "stone",
-    "bread",
-    "coat",
-    "silver",
-    "night",
-]
-NAMES = ["Varro", "Bell", "Warden", "Ash", "Lantern", "Ferry"]
+WORDS = (
+    *("salt", "harbour", "lamp", "rope", "winter", "stair", "gull", "letter"),
+    *("window", "tide", "stone", "bread", "coat", "silver", "night"),
+)
+NAMES = ("Varro", "Bell", "Warden", "Ash", "Lantern", "Ferry")
 PARTS = 70
 TURNS = 10
 

@@ -16,13 +16,14 @@ from marginalia.errors import MarginaliaError
 from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.house import studio_of
+from marginalia.ui.lens import Lens
 from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
 from marginalia.ui.views.dialogs import DialogsView
 from marginalia.ui.views.lore import LoreView
 from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
-from marginalia.ui.views.prompt import PromptView
+from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
 from marginalia.ui.views.run import RunView
 from marginalia.ui.views.story import StoryView
 from marginalia.ui.views.turn import TurnView
@@ -72,6 +73,7 @@ class Session:
 
     def __init__(self, studio: Studio) -> None:
         self.desk = Desk(studio)
+        self._lens = Lens(self.desk)
         self._story = StoryView(self.desk)
         self._turn = TurnView(self.desk)
         self._keys = Keys(keys=KEYS)
@@ -84,9 +86,9 @@ class Session:
     def _build(self) -> Page:
         desk = self.desk
         self._tabs = Inspector(
-            budget=BudgetView(desk),
+            budget=BudgetView(desk, self._lens),
             lore=LoreView(desk),
-            prompt=PromptView(desk),
+            prompt=PromptView(desk, self._lens),
             run=RunView(desk),
             sizing_mode="stretch_both",
         )
@@ -117,6 +119,7 @@ class Session:
         self._tabs.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._sides, ["narrow", "tight"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._remember_book, ["book"])  # pyright: ignore[reportUnknownMemberType]
+        self._lens.param.watch(self._looked, ["look"])  # pyright: ignore[reportUnknownMemberType]
         pn.state.onload(self._open)
         if pn.state.curdoc is not None:
             pn.state.on_session_destroyed(lambda _: self.desk.close())
@@ -132,6 +135,11 @@ class Session:
         if pn.state.location and self.desk.book is not None:
             address: Any = pn.state.location
             address.update_query(book=self.desk.book.id)
+
+    def _looked(self, *_: object) -> None:
+        """A part's own prompt was asked for: open it."""
+        if self._lens.look is not None:
+            self._show_tab(PROMPT_TAB)
 
     def _turned(self, *_: object) -> None:
         self.desk.tab = self._tabs.active

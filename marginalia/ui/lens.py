@@ -164,7 +164,8 @@ class Lens(param.Parameterized):
         studio, book = self.desk.studio, self.desk.book
         if book is None:
             return None
-        turn, now = self.desk.turn.freeze(), self.desk.prompt
+        now: Prompt | None = self.desk.prompt
+        turn = self.desk.turn.freeze()
         if key == "now":
             return now
         if key == "last":

@@ -2,46 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from marginalia.prompt.segment import Segment, SegmentKind
+
 if TYPE_CHECKING:
-    from marginalia.prompt.segments import Segment
+    from marginalia.lore.verdicts import Verdict
+    from marginalia.prompt.diff import Change, Diff
     from marginalia.values import Message
 
+_LORE = frozenset({SegmentKind.LORE, SegmentKind.USER_LORE})
+_MOST_SHOWN = 20_000
 
-def message_rows(messages: Sequence[Message], segments: Sequence[Segment]) -> list[dict[str, Any]]:
-    """A row per message: its role, its tokens, and its text in pieces, each with what it is and where it came from."""
+
+@dataclass(frozen=True, slots=True, order=True)
+class Call:
+    """Words in a message that called a lore entry: where they stand, and its name."""
+
+    start: int
+    end: int
+    name: str
+
+
+def message_rows(
+    messages: Sequence[Message], segments: Sequence[Segment], lore: Iterable[Verdict] = ()
+) -> list[dict[str, Any]]:
+    """A row per message: its role, its tokens, and its text in pieces, each with what it is and where it came from.
+
+    What words of it called one of the *lore* that is in stands in pieces of their own.
+    """
     by_message: dict[int, list[Segment]] = {}
     for segment in segments:
         by_message.setdefault(segment.message, []).append(segment)
-    return [_message_row(each, by_message.get(at, [])) for at, each in enumerate(messages)]
+    calls = _calls(segments, lore)
+    return [_message_row(each, by_message.get(at, []), calls.get(at, [])) for at, each in enumerate(messages)]
 
 
-def _message_row(message: Message, segments: list[Segment]) -> dict[str, Any]:
+def diff_row(title: str, diff: Diff | None, text: str = "") -> dict[str, Any]:
+    """A comparison as the browser takes it; *text* says why there is none."""
+    if diff is None:
+        return {"title": title, "text": text, "notes": [], "changes": []}
+    same = f"{diff.before:,} → {diff.after:,} tokens; {diff.same:,} pieces are the same."
     return {
-        "role": message.role,
-        "tokens": sum(segment.tokens for segment in segments),
-        "pieces": _pieces(message.content, sorted(segments, key=lambda each: (each.start, each.end))),
+        "title": title,
+        "text": same if diff.changes or diff.notes else "Nothing is different.",
+        "notes": list(diff.notes),
+        "changes": [_change_row(change) for change in diff.changes],
     }
 
 
-def _pieces(text: str, segments: list[Segment]) -> list[dict[str, str]]:
-    """*text* without a gap: what no segment covers stands as it is, what two cover belongs to the first."""
-    pieces: list[dict[str, str]] = []
-    at = 0
+def _change_row(change: Change) -> dict[str, Any]:
+    return {
+        "kind": change.kind.value,
+        "source": change.source,
+        "lore": change.segment in _LORE,
+        "cause": change.cause,
+        "before": change.before,
+        "after": change.after,
+        "words": [(each.fate, each.text[:_MOST_SHOWN]) for each in change.words],
+    }
+
+
+def _calls(segments: Sequence[Segment], lore: Iterable[Verdict]) -> Mapping[int, list[Call]]:
+    """The words that called entries, by message. Hits in texts that are not sent are passed over."""
+    texts: dict[str, Segment] = {}
     for segment in segments:
+        if segment.kind is SegmentKind.REQUEST:
+            texts["request"] = segment
+        elif segment.kind is SegmentKind.STORY:
+            texts[segment.source] = segment
+    found: dict[int, list[Call]] = {}
+    for verdict in lore:
+        if not verdict.active:
+            continue
+        for hit in verdict.hits:
+            where = texts.get(hit.source)
+            if where is not None and hit.start < hit.end <= where.end - where.start:
+                call = Call(where.start + hit.start, where.start + hit.end, verdict.entry.name)
+                found.setdefault(where.message, []).append(call)
+    return found
+
+
+def _message_row(message: Message, segments: list[Segment], calls: list[Call]) -> dict[str, Any]:
+    named = [each.source for each in segments if each.kind in {SegmentKind.STORY, SegmentKind.INSERT}]
+    return {
+        "role": message.role,
+        "source": named[0] if len(segments) == 1 and named else "",
+        "tokens": sum(segment.tokens for segment in segments),
+        "pieces": list(_with_calls(_pieces(message.content, segments), sorted(calls))),
+    }
+
+
+def _pieces(text: str, segments: Iterable[Segment]) -> Iterator[dict[str, Any]]:
+    """*text* without a gap: what no segment covers stands as it is, what two cover belongs to the first."""
+    at = 0
+    for segment in sorted(segments, key=lambda each: (each.start, each.end)):
         start = max(at, segment.start)
         if start > at:
-            pieces.append({"kind": "", "text": text[at:start], "title": ""})
+            yield {"kind": "", "text": text[at:start], "title": ""}
         if segment.end > start:
-            pieces.append(
-                {"kind": segment.kind.value, "text": text[start : segment.end], "title": _title(segment)}
-            )
+            yield {"kind": segment.kind.value, "text": text[start : segment.end], "title": _title(segment)}
         at = max(at, segment.end)
     if at < len(text):
-        pieces.append({"kind": "", "text": text[at:], "title": ""})
-    return pieces
+        yield {"kind": "", "text": text[at:], "title": ""}
+
+
+def _with_calls(pieces: Iterable[dict[str, Any]], calls: Sequence[Call]) -> Iterator[dict[str, Any]]:
+    """The pieces, cut where words that called an entry begin and end; of two that overlap, the first is shown."""
+    begin = 0
+    for piece in pieces:
+        text, at, end = piece["text"], begin, begin + len(piece["text"])
+        for call in calls:
+            if call.start < at or call.end > end:
+                continue
+            if call.start > at:
+                yield piece | {"text": text[at - begin : call.start - begin]}
+            names = ", ".join(dict.fromkeys(each.name for each in calls if each.start == call.start))
+            title = f"calls {names}\n{piece['title']}".strip()
+            yield piece | {"text": text[call.start - begin : call.end - begin], "calls": True, "title": title}
+            at = call.end
+        if at < end or not text:
+            yield piece | {"text": text[at - begin :]}
+        begin = end
 
 
 def _title(segment: Segment) -> str:

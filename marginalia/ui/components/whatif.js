@@ -5,15 +5,21 @@ export function render({ model }) {
   const acts = h("div", { class: "acts" }), rungs = h("div", { class: "rungs" }), missing = h("div", { class: "missing" })
   const say = connect(model, {})
   let timer = null
-  const wished = () => Object.fromEntries([...knobs.querySelectorAll("input[type=range]")].map((input) => [input.name, Number(input.value)]))
+  const wished = () => Object.fromEntries([...knobs.querySelectorAll("input.exact")].map((input) => [input.name, Number(input.value)]))
   const wish = () => { clearTimeout(timer); timer = setTimeout(() => say("wish", { values: wished() }), WAIT) }
+  // A context may be 2k or 128k: its slider goes by ratios, the others by equal steps.
+  const scale = (each) => each.ratio ? { top: 1000,
+    to: (at) => Math.round(each.least * (each.most / each.least) ** (at / 1000) / each.step) * each.step,
+    from: (number) => 1000 * Math.log(Math.max(each.least, number) / each.least) / Math.log(each.most / each.least) } : { top: each.most, to: (at) => at, from: (number) => number }
   const knob = (each) => {
-    const exact = h("input", { type: "number", class: "exact figure", min: each.least, max: each.most, step: 1, value: each.value, "aria-label": `${each.label}, exact` })
-    const range = h("input", { type: "range", name: each.name, min: each.least, max: each.most, step: each.step, value: each.value, "aria-label": each.label })
-    range.value = each.value // once min and max are known
-    range.addEventListener("input", () => { exact.value = range.value; wish() })
-    exact.addEventListener("change", () => { const number = Math.round(Math.min(each.most, Math.max(each.least, Number(exact.value) || 0))); exact.value = number; range.step = 1; range.value = number; wish() })
-    return h("label", { class: "knob", title: each.help }, h("span", {}, each.label), range, exact)
+    const by = scale(each)
+    const exact = h("input", { type: "number", class: "exact figure", name: each.name, min: 0, max: each.most, step: 1, value: each.value, "aria-label": `${each.label}, exact` })
+    const range = h("input", { type: "range", min: 0, max: by.top, step: each.ratio ? 1 : each.step, "aria-label": each.label, "aria-valuetext": figure(each.value) })
+    range.value = by.from(each.value)
+    range.addEventListener("input", () => { exact.value = by.to(Number(range.value)); range.setAttribute("aria-valuetext", figure(exact.value)); wish() })
+    exact.addEventListener("change", () => { exact.value = Math.round(Math.min(each.most, Math.max(0, Number(exact.value) || 0))); range.value = by.from(Number(exact.value)); wish() })
+    exact.addEventListener("keydown", (event) => event.stopPropagation())
+    return h("div", { class: "knob", title: each.help }, h("span", {}, each.label), range, exact)
   }
   const drawKnobs = () => knobs.replaceChildren(...model.knobs.map(knob))
   const drawActs = () => {

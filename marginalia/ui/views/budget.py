@@ -1,47 +1,64 @@
-"""The budget: one bar for the whole context, its figures, and what did not fit."""
+"""The budget: one picture of the context, its figures, what did not fit, and what would be with other limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
-from bokeh.models import ColumnDataSource, HoverTool, Range1d
+from bokeh.models import ColumnDataSource, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
-from marginalia.prompt.segments import PartFate
+from marginalia.prompt.leftout import missing
 from marginalia.ui.components import Figures
+from marginalia.ui.components.inspecting import WhatIfPanel
+from marginalia.ui.knobs import knobs, rung_rows, wish_of
+from marginalia.ui.picture import bars, shares_of
 from marginalia.ui.theme import SHARE_COLOURS
 from marginalia.ui.view import View
 from marginalia.ui.words import count
+from marginalia.ui.work import aside
 
 if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget, Share
+    from marginalia.prompt.leftout import Missing
+    from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
+    from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
+    from marginalia.ui.lens import Lens, Look, Trial
 
-_FEW = 4
+_HEIGHT = 72
 
 
 class BudgetView(View):
-    """Follows the desk's budget; the bar is changed in place."""
+    """Follows the desk's budget, or what the lens looks at; the picture is changed in place."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, lens: Lens) -> None:
         super().__init__(desk)
+        self._lens = lens
         self._doc = pn.state.curdoc
-        self._bars = ColumnDataSource(data=_bars(()))
+        self._columns = bars((), ())
+        self._bars = ColumnDataSource(data=self._columns)
+        self._bars.selected.on_change("indices", self._picked)
         self._range = Range1d(start=0, end=1)
         self._figures = Figures(sizing_mode="stretch_width")
+        self._whatif = WhatIfPanel(sizing_mode="stretch_width")
+        self._whatif.hear(
+            wish=self._wish, apply=self._apply, reset=self._reset, open=self._open, stable=self._stable
+        )
+        self._pick = ""
         self._layout = pn.Column(
             pn.pane.Bokeh(  # type: ignore[no-untyped-call]
-                self._figure(), height=54, sizing_mode="stretch_width"
+                self._figure(), height=_HEIGHT, sizing_mode="stretch_width"
             ),
             self._figures,
+            self._whatif,
             sizing_mode="stretch_both",
             scroll="y-auto",
         )
         self.follow("budget", "prompt", "unsendable", then=self._update)
+        lens.param.watch(self._update, ["look", "trial", "beginning"])  # pyright: ignore[reportUnknownMemberType]
+        lens.param.watch(self._climbed, ["rungs"])  # pyright: ignore[reportUnknownMemberType]
         self._update()
 
     def __panel__(self) -> pn.Column:
@@ -49,59 +66,118 @@ class BudgetView(View):
 
     def _figure(self) -> figure:
         plot = figure(
-            height=54, sizing_mode="stretch_width", tools="", toolbar_location=None,
+            height=_HEIGHT, sizing_mode="stretch_width", tools="", toolbar_location=None,
             x_range=self._range, y_range=Range1d(start=0, end=1),
-
             x_axis_type=None, y_axis_type=None, min_border=0, outline_line_color=None, margin=(14, 16, 4, 16),
             background_fill_alpha=0, border_fill_alpha=0,
         )  # fmt: skip
         plot.grid.visible = False
-        bars = plot.quad(
-            left="left", right="right", bottom=0.12, top=0.88, color="colour", line_width=0, source=self._bars
-        )
-        plot.add_tools(
-            HoverTool(
-                renderers=[bars], tooltips=[("", "@label"), ("tokens", "@tokens{0,0}"), ("", "@detail")]
-            )
-        )
+        pieces = plot.quad(
+            left="left", right="right", bottom="bottom", top="top", color="colour", line_width=0,
+            nonselection_fill_alpha=0.45, hover_fill_alpha=0.75, source=self._bars,
+        )  # fmt: skip
+        tips = [("", "@label"), ("tokens", "@tokens{0,0}"), ("", "@detail")]
+        plot.add_tools(HoverTool(renderers=[pieces], tooltips=tips), TapTool(renderers=[pieces]))
         return plot
 
+    # What is shown.
+
     def _update(self, *_: object) -> None:
-        budget: Budget | None = self.desk.budget
-        if budget is None:
-            self._figures.param.update(
-                headline="", note=self.desk.unsendable or "The prompt is being measured…", rows=[]
-            )
-            return
-        shares = [share for share in budget.shares if share.tokens > 0]
-        with pn.io.hold(self._doc):
-            self._bars.data = _bars(shares)
-            self._range.end = max(1, sum(share.tokens for share in shares))
+        look, trial = self._lens.look, self._lens.trial
+        if look is not None:
+            self._show_part(look)
+        elif trial is not None and trial.budget is not None:
+            self._show(trial.budget, trial.prompt, trial.text, trial=True)
+        else:
+            self._show(self.desk.budget, self.desk.prompt, self.desk.unsendable, trial=False)
+        self._tell(trial)
+
+    def _show_part(self, look: Look) -> None:
+        receipt = look.receipt
+        shares = shares_of(receipt) if receipt is not None else []
+        self._draw(shares, receipt)
+        note = "This part was written by hand: no model was asked."
         self._figures.param.update(
-            headline=_headline(budget), note=_note(budget), rows=[_row(share) for share in shares],
-            notes=_left_out(self.desk.prompt) if budget.fits else [self.desk.unsendable],
+            headline=f"Part {look.number}: {sum(s.tokens for s in shares if s.kind != 'response'):,} tokens",
+            note=note if receipt is None else "What was sent for this part. The Prompt tab leads back to now.",
+            rows=[_row(share) for share in shares], notes=[],
         )  # fmt: skip
 
+    def _show(self, budget: Budget | None, prompt: Prompt | None, why: str, *, trial: bool) -> None:
+        if budget is None:
+            self._figures.param.update(headline="", note=why or "The prompt is being measured…", rows=[])
+            return
+        shares = [share for share in budget.shares if share.tokens > 0]
+        fits = budget.fits and prompt is not None
+        self._draw(shares, prompt if fits else None)
+        beginning = self._lens.beginning
+        meter = beginning.text if fits and not trial and beginning is not None and beginning.tokens else ""
+        self._figures.param.update(
+            headline=("What if: " if trial else "") + _headline(budget),
+            note=_note(budget), rows=[_row(share) for share in shares],
+            notes=[each for each in (self._pick, meter if budget.fits else why) if each],
+        )  # fmt: skip
 
-def _bars(shares: Iterable[Share]) -> dict[str, Any]:
-    """The columns of the bar; lists, because an array would not survive a reconnect (Bokeh issue 15347)."""
-    left = 0
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("left", "right", "colour", "label", "tokens", "detail")
-    }
-    for share in shares:
-        values = (
-            left,
-            left + share.tokens,
-            SHARE_COLOURS[share.kind],
-            share.label,
-            share.tokens,
-            share.detail,
-        )
-        for column, value in zip(columns.values(), values, strict=True):
-            column.append(value)
-        left += share.tokens
-    return columns
+    def _draw(self, shares: list[Share], sent: Sent | None) -> None:
+        with pn.io.hold(self._doc):
+            self._columns = bars(shares, sent.segments if sent is not None else ())
+            self._bars.data = self._columns
+            self._range.end = max(1, sum(share.tokens for share in shares))
+
+    def _picked(self, _name: str, _old: object, new: list[int]) -> None:
+        """A piece was clicked: say what it is, until another is."""
+        self._pick = ""
+        if new and new[0] < len(self._columns["label"]):
+            label, tokens, detail = (self._columns[name][new[0]] for name in ("label", "tokens", "detail"))
+            self._pick = f"{label}: {count(tokens, 'token')}. {detail}".strip()
+        self._update()
+
+    # What if.
+
+    def _tell(self, trial: Trial | None) -> None:
+        desk, panel = self.desk, self._whatif
+        prompt = trial.prompt if trial is not None else desk.prompt
+        look = self._lens.look
+        panel.param.update(
+            tried=trial is not None,
+            told=_told(trial, desk.prompt),
+            missing=[_missing_row(each) for each in missing(prompt)] if prompt is not None and look is None else [],
+            protocol=dict(desk.library.protocols).get(desk.book.protocol_id or 0, "")
+            if desk.library is not None and desk.book is not None else "",
+            stable=bool(desk.book is not None and desk.book.settings.get("stable_layout")),
+        )  # fmt: skip
+        if trial is None and desk.budget is not None and desk.book is not None:
+            panel.knobs = knobs(desk.budget, desk.book)
+
+    async def _wish(self, said: Said) -> None:
+        if self.desk.budget is not None and self.desk.book is not None:
+            await self._lens.try_out(wish_of(said.get("values"), self.desk.budget, self.desk.book))
+
+    async def _apply(self, said: Said) -> None:
+        fresh = bool(said.get("fresh")) or not self._whatif.protocol
+        name = f"{self._whatif.protocol or 'Limits'}, tried out" if fresh else ""
+        await self._lens.apply(new_protocol=name)
+        await self._lens.climb()
+
+    async def _reset(self, _: Said) -> None:
+        self._lens.trial = None
+        self._whatif.knobs = [dict(each) for each in self._whatif.knobs]
+        self._whatif.param.trigger("knobs")
+
+    async def _open(self, _: Said) -> None:
+        await self._lens.climb()
+
+    async def _stable(self, said: Said) -> None:
+        book = self.desk.book
+        if book is not None:
+            await self.desk.attempt(
+                aside(self.desk.studio.inspector.set_stable, book.id, bool(said.get("on")))
+            )
+            await self.desk.refresh()
+
+    def _climbed(self, *_: object) -> None:
+        context = self.desk.budget.limits.context if self.desk.budget is not None else 0
+        self._whatif.rungs = rung_rows(self._lens.rungs, context)
 
 
 def _headline(budget: Budget) -> str:
@@ -117,21 +193,29 @@ def _note(budget: Budget) -> str:
 
 
 def _row(share: Share) -> dict[str, Any]:
+    named = f"{share.label}, {share.detail}" if share.kind == "story" and share.detail else share.label
     return {
-        "label": share.label,
+        "label": named,
         "value": f"{share.tokens:,}",
-        "detail": share.detail,
+        "title": share.detail,
         "colour": SHARE_COLOURS[share.kind],
     }
 
 
-def _left_out(prompt: Prompt | None) -> list[str]:
-    """What did not fit, newest first, and what the newest of it needed."""
-    if prompt is None or prompt.history.needed is None:
-        return []
-    out = [each for each in prompt.history if each.fate is PartFate.LEFT_OUT]
-    if not out:
-        return []
-    names = ", ".join(f"#{each.number} ({each.tokens:,})" for each in islice(reversed(out), _FEW))
-    more = f" and {len(out) - _FEW:,} more" if len(out) > _FEW else ""
-    return [f"Left out: {names}{more}.", f"#{out[-1].number}: {out[-1].reason}."]
+def _missing_row(each: Missing) -> dict[str, Any]:
+    room = f"needs {count(each.needs, 'more token')} of room" if each.needs else each.reason
+    return {"name": each.name, "tokens": each.tokens, "text": room, "reason": each.reason}
+
+
+def _told(trial: Trial | None, now: Prompt | None) -> str:
+    """What a what-if would change, in a sentence."""
+    if trial is None:
+        return ""
+    if trial.prompt is None:
+        return trial.text
+    then = trial.prompt.budget
+    parts = f"{then.sent_parts:,} of {count(then.branch_parts, 'part')}"
+    more = then.sent_parts - now.budget.sent_parts if now is not None else 0
+    change = f" ({more:+,})" if more else ""
+    entries = len(trial.prompt.active_lore)
+    return f"Would send {parts}{change} and {entries:,} {'entry' if entries == 1 else 'entries'} of lore."

@@ -40,7 +40,8 @@ class DialogsView(View):
         if wish.name == "keys":
             self._dialogs.tell("keys")
         elif wish.name == "prompt" and wish.part is not None:
-            await self.desk.attempt(self._show_prompt(wish.part))
+            if self.desk.narrow:  # else it opens in the inspector, beside the text
+                await self.desk.attempt(self._show_prompt(wish.part))
         else:
             await self.desk.attempt(self._show_sheet(wish.name))
 

@@ -1,47 +1,109 @@
-"""The prompt tab: exactly what the model would be sent now, by message and source."""
+"""The prompt tab: exactly what the model would be sent now, or was sent for a part; and what is different elsewhere."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from marginalia.ui.components import PromptPaper
-from marginalia.ui.messages import message_rows
+from marginalia.prompt.cache import reported
+from marginalia.ui.components.inspecting import PromptReader
+from marginalia.ui.messages import diff_row, message_rows
 from marginalia.ui.view import View
+from marginalia.ui.words import count
 
 if TYPE_CHECKING:
+    from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
+    from marginalia.studio.inspecting import Format
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
+    from marginalia.ui.lens import Lens
 
 PROMPT_TAB = 2
+_FORMS: dict[str, Format] = {"text": "text", "json": "json", "curl": "curl"}
 
 
 class PromptView(View):
     """Tells the browser which messages changed; only while the tab is open."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, lens: Lens) -> None:
         super().__init__(desk)
-        self._paper = PromptPaper(sizing_mode="stretch_both")
-        self._paper.hear(ready=self._ready)
+        self._lens = lens
+        self._reader = PromptReader(sizing_mode="stretch_both")
+        self._reader.hear(ready=self._ready, compare=self._compare, copy=self._copy, now=self._now)
         self._told: list[dict[str, Any]] = []
+        self._offered: tuple[list[tuple[str, str]], str] | None = None
         self.follow("prompt", "tab", "unsendable", then=self._update)
+        lens.param.watch(self._update, ["look", "beginning"])  # pyright: ignore[reportUnknownMemberType]
+        lens.param.watch(self._compared, ["comparison", "against"])  # pyright: ignore[reportUnknownMemberType]
 
-    def __panel__(self) -> PromptPaper:
-        return self._paper
+    def __panel__(self) -> PromptReader:
+        return self._reader
 
     def _ready(self, _: Said) -> None:
-        self._told = []
+        self._told, self._offered = [], None
         self._update(first=True)
+        self._compared()
 
     def _update(self, *_: object, first: bool = False) -> None:
-        prompt: Prompt | None = self.desk.prompt
         if self.desk.tab != PROMPT_TAB:
             return
-        rows = message_rows(prompt.messages, prompt.segments) if prompt is not None else []
+        prompt: Prompt | None = self.desk.prompt
+        look = self._lens.look
+        if look is not None:
+            receipt: Receipt | None = look.receipt
+            rows = message_rows(receipt.messages, receipt.segments) if receipt is not None else []
+        else:
+            rows = message_rows(prompt.messages, prompt.segments, prompt.lore) if prompt is not None else []
         changed = [(at, row) for at, row in enumerate(rows) if at >= len(self._told) or self._told[at] != row]
         self._told = rows
-        tokens = sum(row["tokens"] for row in rows)
-        top = f"What would be sent now: {len(rows)} messages, {tokens:,} tokens."
-        self._paper.tell(
-            "prompt", first=first, total=len(rows), changed=changed, top=self.desk.unsendable or top
+        mark = (
+            ""
+            if look is None
+            else f"What was sent for part {look.number}"
+            if look.number
+            else "Sent for a part"
         )
+        self._reader.tell(
+            "prompt", first=first, total=len(rows), changed=changed, mark=mark, top=self._top(rows), meter=self._meter()
+        )  # fmt: skip
+        self._offer()
+
+    def _top(self, rows: list[dict[str, Any]]) -> str:
+        tokens = f"{count(len(rows), 'message')}, {count(sum(row['tokens'] for row in rows), 'token')}"
+        look = self._lens.look
+        if look is None:
+            return self.desk.unsendable or f"What would be sent now: {tokens}."
+        if look.receipt is None:
+            return "This part was written by hand: no model was asked."
+        facts = [tokens, look.receipt.model, look.receipt.protocol]
+        fired = ", ".join(note.name for note in look.receipt.lore if note.active)
+        return f"{' · '.join(filter(None, facts))}." + (f" Lore: {fired}." if fired else "")
+
+    def _meter(self) -> str:
+        look, beginning = self._lens.look, self._lens.beginning
+        if look is not None:
+            return reported(look.receipt.usage, look.receipt.extra) if look.receipt is not None else ""
+        return beginning.text if beginning is not None and beginning.tokens else ""
+
+    def _offer(self) -> None:
+        offered = (self._lens.choices(), self._lens.against)
+        if offered != self._offered:
+            self._offered = offered
+            self._reader.tell("choices", choices=offered[0], against=offered[1])
+
+    def _compared(self, *_: object) -> None:
+        found = self._lens.comparison
+        row = diff_row(found.title, found.diff, found.text) if found is not None else None
+        self._reader.tell("diff", diff=row)
+        self._offer()
+
+    async def _compare(self, said: Said) -> None:
+        await self._lens.compare_with(str(said.get("with", "")))
+
+    async def _now(self, _: Said) -> None:
+        await self._lens.now()
+
+    async def _copy(self, said: Said) -> None:
+        form = _FORMS.get(str(said.get("form")))
+        if form is not None:
+            self._reader.tell("copied", text=await self._lens.export(form))
