@@ -74,7 +74,7 @@ BOOK_SETTINGS: Mapping[str, str] = {
     "most_parts": "the most parts that are sent, however many would fit; 0 or missing: no limit",
     "authors_note": 'the author\'s note: `{"text", "private", "depth", "role", "on"}`',
 }
-"""Keys of `Book.settings`. An extension keeps its data under its name, with `_` for `-`."""
+"""Keys of `Book.settings`. An extension keeps its data under `extension.` and its name."""
 
 USER_SETTINGS: Mapping[str, str] = {
     "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
@@ -137,7 +137,7 @@ Keys of `Provider.settings`, for servers that want something else than usual."""
 
 OF_A_BOOK = """## Of a book, beside its form
 
-Keys of `Book.settings`. An extension keeps its data under its own name, with `_` for `-`.
+Keys of `Book.settings`. An extension keeps its data under `extension.` and its name.
 
 """
 

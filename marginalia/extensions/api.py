@@ -41,8 +41,9 @@ Placing: TypeAlias = "Callable[[Run, BeforePrepareContent], Insert | Awaitable[I
 class Extension(Protocol):
     """An extension; inherit to have the defaults.
 
-    ``name`` is its key: letters, digits and dashes, the same for ever, because data is kept under it. ``api`` is the
-    version of this page that it was written for. ``starts_on`` says whether it works before anybody switched it on.
+    ``name`` is its key: small letters, digits and dashes, the same for ever, because data is kept under it. ``api``
+    is the version of this page that it was written for. ``starts_on`` says whether it works before anybody switched
+    it on.
     """
 
     name: str

@@ -17,9 +17,18 @@ from marginalia.values import Book, BookId
 T = TypeVar("T")
 
 
-def key_of(name: str) -> str:
-    """The setting that an extension's data is kept under: its name, with ``_`` for ``-``."""
-    return name.replace("-", "_")
+_BEFORE = {"authors-note": "authors_note"}
+"""Where data was kept before extensions had keys of their own."""
+
+
+def book_key(name: str) -> str:
+    """The setting of a book that an extension's data is kept under; no setting of Marginalia's own has such a name."""
+    return _BEFORE.get(name) or user_key(name)
+
+
+def user_key(name: str) -> str:
+    """The same among the settings of the user."""
+    return f"extension.{name}"
 
 
 def fresh(kind: type[T]) -> T:

@@ -20,7 +20,7 @@ from marginalia.extensions.api import (
     Placing,
     UserData,
 )
-from marginalia.extensions.data import StoredBookData, StoredUserData, fresh, key_of
+from marginalia.extensions.data import StoredBookData, StoredUserData, book_key, fresh, user_key
 from marginalia.extensions.guard import Health, guarded_listener, guarded_macro, guarded_step, off_loop
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.events import BeforePrepareContent, Event
@@ -175,12 +175,12 @@ class GuardedHost(Host):
     def book_data(self, kind: type[T]) -> BookData[T]:
         """What the extension keeps per book."""
         fresh(kind)
-        return StoredBookData(kind, key_of(self.name), self._around.books, self._around.lock)
+        return StoredBookData(kind, book_key(self.name), self._around.books, self._around.lock)
 
     def user_data(self, kind: type[T]) -> UserData[T]:
         """What the extension keeps for the user."""
         fresh(kind)
-        return StoredUserData(kind, f"extension.{key_of(self.name)}", self._around.settings)
+        return StoredUserData(kind, user_key(self.name), self._around.settings)
 
     def close(self) -> None:
         """Take back everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,7 @@ BUNDLED = (
 """The extensions that come with Marginalia; they are there even where it runs from a folder that is not installed."""
 _SWITCHES = "extensions"
 _KEPT_PROBLEMS = 50
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 logger = logging.getLogger("marginalia.extensions")
 
 
@@ -208,7 +210,11 @@ class Extensions:
 
     def _taken_in(self, extension: Extension) -> bool:
         wanted = getattr(extension, "api", API_VERSION)
-        if extension.name in self._known:
+        if not _NAME.fullmatch(extension.name):
+            error = InvalidInput(
+                f"{extension.name!r} cannot be the name of an extension. Use small letters, digits and dashes."
+            )
+        elif extension.name in self._known:
             error = InvalidInput(f"Two extensions are called {extension.name!r}; the second one is left out.")
         elif wanted > API_VERSION:
             error = InvalidInput(

@@ -39,7 +39,7 @@ def test_data_of_a_book_comes_back_as_it_was_and_beside_other_settings() -> None
         stored = data.store(book, Kept(count=3, names=("a", "b"), mood="wild", texts={"x": "y"}))
         assert stored.name == "Renamed"
         assert stored.settings["other"] == 1
-        assert stored.settings["my_own"]["count"] == 3
+        assert stored.settings["extension.my-own"]["count"] == 3
         assert data.of(studio.books.get(book.id)) == Kept(
             count=3, names=("a", "b"), mood="wild", texts={"x": "y"}
         )

@@ -334,6 +334,13 @@ def test_two_extensions_of_one_name_and_one_for_a_newer_surface_are_refused() ->
             studio.extensions.disable("nothing")
 
 
+@pytest.mark.parametrize("name", ["", "Big", "with blank", "under_score", "-", "a--b", "a/b"])
+def test_a_name_that_is_no_key_is_refused(name: str) -> None:
+    with studio_with(extension(lambda host: None, name=name))[0] as studio:
+        assert studio.extensions.names == ()
+        assert "small letters" in str(studio.extensions.failures[0].error)
+
+
 NOTES = LoreFormat(
     key="notes",
     title="Field notes",

@@ -57,7 +57,7 @@ async def test_its_panel_shows_a_table_of_its_own_data(studio: mg.Studio) -> Non
     form = panel.panel.form
     assert form is not None
     book = form.store(book, form.kind(parts=2))
-    assert book.settings["tidewater"] == {"parts": 2}
+    assert book.settings["extension.tidewater"] == {"parts": 2}
     prompt = await studio.preview(book, TURN)
     shown = await studio.extensions.shown(panel, studio, book, prompt)
     assert shown == Table(columns=("Parts", "Tide"), rows=((1, "low"),))
