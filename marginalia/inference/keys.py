@@ -38,9 +38,16 @@ class _Keyring(Protocol):
 class KeyStore:
     """The keys of this machine's user, in *folder* and in the environment. Its text form shows no key."""
 
-    def __init__(self, folder: Path | None = None, *, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        environment: Mapping[str, str] = os.environ,
+        own_only: bool = False,
+    ) -> None:
         self._path = None if folder is None else folder / "keys.json"
         self._environment = environment
+        self._own_only = own_only
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -48,6 +55,7 @@ class KeyStore:
 
     def get(self, reference: str) -> str | None:
         """The key that *reference* names; ``None`` when nobody has it, and for the empty reference."""
+        self._refuse_foreign(reference)
         if reference.startswith(_ENVIRONMENT):
             return self._environment.get(reference.removeprefix(_ENVIRONMENT), "").strip() or None
         if reference.startswith(_KEYRING):
@@ -58,6 +66,7 @@ class KeyStore:
         """Keep *key* under *reference*; raises :class:`InvalidInput` where that cannot be."""
         if not reference:
             raise InvalidInput("A key needs a name to be kept under.")
+        self._refuse_foreign(reference)
         if reference.startswith(_ENVIRONMENT):
             raise InvalidInput(
                 f"{reference} is an environment variable: set it where the app is started, not here."
@@ -72,12 +81,20 @@ class KeyStore:
 
     def forget(self, reference: str) -> None:
         """Remove the key under *reference*; does nothing when there is none."""
+        self._refuse_foreign(reference)
         if reference.startswith(_KEYRING):
             keyring = _keyring()
             if keyring.get_password(_SERVICE, reference.removeprefix(_KEYRING)) is not None:
                 keyring.delete_password(_SERVICE, reference.removeprefix(_KEYRING))
         elif reference and not reference.startswith(_ENVIRONMENT):
             self._change(reference, None)
+
+    def _refuse_foreign(self, reference: str) -> None:
+        """Guests of a server must not reach the machine's own keys: they go to addresses that guests choose."""
+        if self._own_only and reference.startswith((_ENVIRONMENT, _KEYRING)):
+            raise InvalidInput(
+                f"{reference} belongs to the server, not to you: enter the key itself, it is kept under your name."
+            )
 
     def _read(self) -> dict[str, str]:
         if self._path is None:

@@ -117,6 +117,7 @@ class Models:
         if self.local.status is not LocalStatus.READY:
             yield Progress(text="starting the bundled model …")
             await self.local.start()
+        yield Progress(text="reading the prompt …")
         local_call = replace(call, provider=self.local.provider(call.provider))
         try:
             async with self._local_client.stream(local_call) as arrivals:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import secrets
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from random import Random
-from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
 import anyio.to_thread
 
 from marginalia.extensions.api import Extension
 from marginalia.extensions.manager import Extensions
-from marginalia.inference import KeyStore, Models, TiktokenTokenizer
+from marginalia.inference import Models
 from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.defaults import default_prompts
 from marginalia.pipeline.engine import Pipeline, Undo
@@ -28,10 +23,12 @@ from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.pipeline.summarising import Summariser
 from marginalia.prompt.segments import Prompt
-from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
-from marginalia.store import Change, Store, database_path, plant_sample
+from marginalia.prompt.tokens import Tokenizer
+from marginalia.store import Change, plant_sample
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
+from marginalia.studio.faces import end_notebook, mimebundle
+from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
 from marginalia.studio.lore_tests import LoreTests
 from marginalia.studio.runs import Runs
@@ -45,7 +42,6 @@ E = TypeVar("E", bound=Event)
 In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 BookLike: TypeAlias = Book | BookId
-IN_MEMORY = ":memory:"
 
 
 class Studio:
@@ -67,53 +63,72 @@ class Studio:
         user: str = "local",
         extensions: Iterable[Extension] | None = None,
     ) -> None:
-        self._clock = clock or _now
-        self._random = Random(seed) if seed is not None else None  # noqa: S311 - stories need dice, not secrets
-        self.tokenizer = CachedTokenizer(tokenizer or TiktokenTokenizer())
-        self.path = database_path() if path is None else path
-        self._store = Store.open(
-            self.path, user=user, clock=self._clock, tokenizer=self.tokenizer, new_uid=self._new_uid
-        )
-        folder = None if self.path == IN_MEMORY else Path(self.path).parent
-        self.books = Bookshelf(
-            self._store,
-            made_by=versions(self.tokenizer)["marginalia"],
-            folder=None if folder is None else folder / BACKUPS,
-            writing=lambda book: self.running(book) is not None,
-        )
-        self.copies = DatabaseCopies(self._store, None if folder is None else folder / BACKUPS)
-        self.import_story = StoryImports(self._store).import_file
-        self.providers, self.protocols = self._store.providers, self._store.protocols
-        self.settings, self.keys = self._store.settings, KeyStore(folder)
-        self.models = Models(folder, keys=self.keys)
+        foundation = Foundation.open(path, user=user, tokenizer=tokenizer, clock=clock, seed=seed)
+        self._build(foundation, user, extensions)
+
+    def for_user(self, user: str) -> Studio:
+        """The studio of another user on the same database: books, lore, keys, runs and settings of their own.
+
+        It shares the file and the bundled model with this one, which is to be closed last.
+        """
+        if user == self._foundation.user:
+            return self
+        studio = object.__new__(Studio)
+        studio._build(self._foundation, user, None)
+        return studio
+
+    def _build(self, foundation: Foundation, user: str, extensions: Iterable[Extension] | None) -> None:
+        self._foundation = foundation
+        self.user, self.path, self.tokenizer = user, foundation.path, foundation.tokenizer
+        self._store = foundation.store_of(user)
+        self._beacons = dict[BookId, Beacon]()
         self.pipeline = Pipeline()
-        self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
-        self.lorebooks = ExtendedLore(self._store, self.extensions)
-        self.story = ExtendedStories(self._store, self.extensions)
+        self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
+        self._furnish()
         if extensions is None:
             self.extensions.discover()
         else:
             self.extensions.install(extensions)
+        self._connect()
+        self._unsubscribe = self._store.on_change(self._stored)
+        if foundation.home:
+            plant_sample(self._store)
+
+    def _furnish(self) -> None:
+        """The repositories, and what extensions add to them."""
+        folder, store = self._foundation.folder, self._store
+        backups = None if folder is None else folder / BACKUPS
+        self.books = Bookshelf(
+            store,
+            made_by=versions(self.tokenizer)["marginalia"],
+            folder=backups,
+            writing=lambda book: self.running(book) is not None,
+        )
+        self.copies = DatabaseCopies(store, backups)
+        self.import_story = StoryImports(store).import_file
+        self.providers, self.protocols, self.settings = store.providers, store.protocols, store.settings
+        self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
+        self.lorebooks = ExtendedLore(store, self.extensions)
+        self.story = ExtendedStories(store, self.extensions)
+
+    def _connect(self) -> None:
+        """The models, and everything that runs the pipeline."""
+        store = self._store
+        self.keys = self._foundation.keys_of(self.user)
+        self.models = Models(self._foundation.folder, keys=self.keys, local=self._foundation.local)
         self._ports = Ports(
-            library=self._store.library,
-            archive=self._store.archive,
+            library=store.library,
+            archive=store.archive,
             inference=self.models,
             tokenizer=self.tokenizer,
-            clock=self._clock,
+            clock=self._foundation.clock,
             versions=versions(self.tokenizer),
             macros=self.extensions.macros,
         )
-        self.summaries = Summaries(Summariser(self._ports, self._store.summaries), self._store.summaries)
+        self.summaries = Summaries(Summariser(self._ports, store.summaries), store.summaries)
         self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
-        self.inspector = Inspector(
-            self._store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run
-        )
+        self.inspector = Inspector(store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run)
         self.what_if = self.inspector.what_if
-        self._beacons, self._seeds = dict[BookId, Beacon](), dict[BookId, int]()
-        self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
-        self._store.on_change(self._stored)
-        if path is None:
-            plant_sample(self._store)
 
     # Generating.
 
@@ -208,41 +223,40 @@ class Studio:
     # Ending.
 
     async def aclose(self) -> None:
-        """Stop all runs, keep what they hold, end the bundled model, close the database."""
+        """Stop all runs, keep what they hold, end the bundled model, close the database.
+
+        A guest's studio (:meth:`for_user`) leaves the model and the database to the others.
+        """
         await self._runs.aclose()
-        await self.models.aclose()
+        if self._store is self._foundation.store:
+            await self.models.aclose()
         await anyio.to_thread.run_sync(self.close)
 
     def close(self) -> None:
         """Close the database. Runs that are still going should be stopped first: see :meth:`aclose`."""
+        end_notebook(self)
         self.extensions.close()
-        self._store.close()
+        self._unsubscribe()
+        if self._store is self._foundation.store:
+            self._store.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<Studio {str(self.path)!r} ({len(self.books.all())} books)>"
 
     def _repr_mimebundle_(self, **_: object) -> Mapping[str, Any]:
-        # The interface lies above this layer and is heavy; it is asked for by name, only when a notebook
-        # shows the studio.
-        notebook = importlib.import_module("marginalia.ui.notebook")
-        bundle: Mapping[str, Any] = notebook.mimebundle(self)
-        return bundle
+        return mimebundle(self)
 
     def _new_run(
         self,
@@ -259,27 +273,14 @@ class Studio:
             manuscript,
             frozen,
             request or NewPart(),
-            run_id=self._new_uid(),
-            seed=self._seed(manuscript.book.id, used=not preview),
+            run_id=self._foundation.dice.new_uid(),
+            seed=self._foundation.dice.seed_of(manuscript.book.id, used=not preview),
             ports=self._ports,
             hooks=self.pipeline.hooks,
             listener=listener,
             attended=attended,
             preview=preview,
         )
-
-    def _seed(self, book: BookId, *, used: bool) -> int:
-        """The seed of a book's next turn: previews see the dice that the generation will throw."""
-        seed = self._seeds.setdefault(
-            book, self._random.getrandbits(48) if self._random else secrets.randbits(48)
-        )
-        if used:
-            del self._seeds[book]
-        return seed
-
-    def _new_uid(self) -> str:
-        bits = self._random.getrandbits(128) if self._random else secrets.randbits(128)
-        return str(uuid.UUID(int=bits, version=4))
 
     def _beacon(self, book: BookId) -> Beacon:
         return self._beacons.setdefault(book, Beacon())
@@ -290,10 +291,6 @@ class Studio:
         )
         for beacon in beacons:
             beacon.flash()
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()
 
 
 def _book_id(book: BookLike) -> BookId:

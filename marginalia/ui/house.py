@@ -37,15 +37,25 @@ class House:
         with self._lock:
             studio = self._studios.get(name)
             if studio is None:
-                studio = self._studios[name] = Studio(self._path, user=name)
-                _end_with_the_server(self)
+                studio = self._studios[name] = (
+                    self._owner().for_user(name) if name != _LOCAL else self._owner()
+                )
             return studio
+
+    def _owner(self) -> Studio:
+        """The studio that holds the database; those of people who log in stand beside it."""
+        owner = self._studios.get(_LOCAL)
+        if owner is None:
+            owner = self._studios[_LOCAL] = Studio(self._path, user=_LOCAL)
+            _end_with_the_server(self)
+        return owner
 
     async def aclose(self) -> None:
         """End all studios; what they write at this moment is stopped, and what had come of it is kept."""
         with self._lock:
-            studios, self._studios = tuple(self._studios.values()), {}
-        for studio in studios:
+            studios, self._studios = self._studios, {}
+        owner = studios.pop(_LOCAL, None)
+        for studio in (*studios.values(), *([owner] if owner else [])):
             await studio.aclose()
 
 
