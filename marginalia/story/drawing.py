@@ -7,7 +7,6 @@ leave, each on the leftmost lane that is free there.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections import deque
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -75,7 +74,7 @@ def draw(
 
     *active* is the end of the branch that is read; *root* shows only what is below that part. Runs of at least
     *fold_from* parts without branches, labels or bookmarks are folded, and swipes that nothing follows are stacked,
-    except those whose first part is *opened*.
+    except those whose first part is *opened*. Raises ``NotFound`` for a *root* that is not there.
     """
     return _Draughtsman(tree, active, opened, fold_from).draw(root)
 
@@ -93,21 +92,18 @@ class _Draughtsman:
         self._opened = opened
         self._fold_from = max(fold_from, 2)
         self._marks: list[Mark] = []
-        self._waiting: deque[_Line] = deque()  # by rows: a line only ever starts others further down
+        self._starts: dict[int, list[_Line]] = {}  # by rows: a line only ever starts others further down
         self._free: list[int] = []
         self._ends: list[tuple[int, int]] = []
         self._lanes = 0
 
     def draw(self, root: PartId | None) -> Drawing:
-        self._branch_off(self._tree.children(None) if root is None else (root,), row=0, parent=None)
-        buckets: dict[int, list[_Line]] = {0: list(self._waiting)}
+        top = self._tree.children(None) if root is None else (self._tree[root].id,)
+        self._branch_off(top, row=0, parent=None)
         row = 0
-        while buckets:
-            for line in buckets.pop(row, ()):
-                self._waiting.clear()
+        while self._starts:
+            for line in self._starts.pop(row, ()):
                 self._draw_line(line)
-                for side in self._waiting:
-                    buckets.setdefault(side.row, []).append(side)
             row += 1
         rows = max((mark.row for mark in self._marks), default=-1) + 1
         return Drawing(marks=tuple(self._marks), lanes=self._lanes, rows=rows)
@@ -161,9 +157,11 @@ class _Draughtsman:
         stacked = loose if len(loose) > 1 and loose[0] not in self._opened else ()
         lines = [each for each in parts if each not in stacked] if stacked else list(parts)
         lines.sort(key=lambda each: each not in self._active)
-        self._waiting.extend(_Line("part", (each,), row, parent) for each in lines)
+        starts = [_Line("part", (each,), row, parent) for each in lines]
         if stacked:
-            self._waiting.append(_Line("stack", stacked, row, parent))
+            starts.append(_Line("stack", stacked, row, parent))
+        if starts:
+            self._starts.setdefault(row, []).extend(starts)
 
     def _loose(self, part: PartId) -> bool:
         node = self._nodes[part]

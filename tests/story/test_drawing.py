@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marginalia.errors import NotFound
 from marginalia.story.drawing import draw
 from marginalia.story.tree import StoryTree
 from marginalia.values import PartId
@@ -83,6 +85,14 @@ def test_hoisting_shows_what_is_below_a_part() -> None:
     tree = StoryTree([node(1), node(2, 1), node(3, 2), node(4, 1, 9)])
     assert [mark.parts for mark in draw(tree, active=PartId(3), root=PartId(2)).marks] == [(2,), (3,)]
     assert draw(StoryTree()).marks == ()
+    with pytest.raises(NotFound):
+        draw(tree, root=PartId(9))
+
+
+def test_a_part_is_found_in_the_mark_that_shows_it() -> None:
+    drawing = draw(chain(9), active=PartId(9))
+    assert drawing.find(PartId(5)) == drawing.marks[0]
+    assert drawing.find(PartId(99)) is None
 
 
 @given(parents, st.integers(2, 6), st.integers(0, 29))
