@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.conformance.case import load
+from tests.conformance.forms import Small, small_cases
 from tests.conformance.runner import run
 from tests.conformance.verdicts import SECONDS_PER_CASE, Verdict
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> int:
     """Run the cases and print what failed; 1 when something did."""
     options = _options(arguments)
+    small = small_cases(options.cases, areas=options.area, ids=options.id)
+    if small is not None:
+        return _run_small(small, verbose=options.verbose)
     began = time.monotonic()
     cases = load(options.cases, areas=options.area, ids=options.id)
 
@@ -33,6 +37,22 @@ def main(arguments: Sequence[str]) -> int:
     if options.verbose:
         print(f"{time.monotonic() - began:.1f} s")
     print(f"{len(verdicts) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _run_small(cases: Sequence[Small], *, verbose: bool) -> int:
+    """Cases of macros or of the wire: functions, run one after the other."""
+    failed = 0
+    for case in cases:
+        try:
+            problems = case.problems()
+        except Exception as error:  # noqa: BLE001 - a case that breaks the product has failed, and the next one runs
+            problems = [f"raised {type(error).__name__}: {error}"]
+        failed += bool(problems)
+        if problems or verbose:
+            word = "FAIL" if problems else "ok  "
+            print("\n".join([f"{word} {case.id} {case.title}", *(f"       {each}" for each in problems)]))
+    print(f"{len(cases) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
