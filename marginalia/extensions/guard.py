@@ -7,15 +7,16 @@ and a macro, therefore run in a thread that is given up; an ``async`` listener o
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Generic, TypeVar
 
 import anyio
-import anyio.to_thread
 
 from marginalia.errors import MarginaliaError
+from marginalia.pipeline.abandon import in_a_thread_of_its_own
 from marginalia.pipeline.events import ChunkReceived, Event, ProcessLorebookEntry, ReasoningChunkReceived
 from marginalia.pipeline.hooks import Answer, Listener, Problem
 from marginalia.pipeline.run import Run
@@ -26,6 +27,7 @@ from marginalia.prompt.macros.table import Invocation, MacroFunction
 E = TypeVar("E", bound=Event)
 In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
+T = TypeVar("T")
 OFTEN: frozenset[type[Event]] = frozenset({ProcessLorebookEntry, ChunkReceived, ReasoningChunkReceived})
 """Events that come by the hundred: a thread for each would cost more than the listener."""
 MOST_HANGS = 3
@@ -54,7 +56,7 @@ async def off_loop(function: Callable[..., Any], *arguments: object) -> Any:  # 
     """What *function* answers; a plain one is called in a thread, which is given up when the caller is cancelled."""
     if _is_async(function):
         return await function(*arguments)
-    answer = await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    answer = await in_a_thread_of_its_own(function, *arguments)
     return await answer if isawaitable(answer) else answer
 
 
@@ -147,12 +149,40 @@ async def _within(
     raise TimeoutError(f"it took longer than {seconds:g} seconds")
 
 
-def guarded_macro(function: MacroFunction, failed: Callable[[Exception], None]) -> MacroFunction:
-    """*function*, printing ``Error`` when it fails, like a name that nobody knows."""
+@dataclass(slots=True)
+class Calls:
+    """Calls of one function that may hang. While one is stuck, no other should follow it into its thread's grave."""
+
+    seconds: float
+    began: dict[object, float] = field(default_factory=dict[object, float])
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a call took too long and has not come back."""
+        now = time.monotonic()
+        return any(now - each > self.seconds for each in tuple(self.began.values()))
+
+    def of(self, function: Callable[..., T], *arguments: object) -> T:
+        """What *function* gives; raises ``TimeoutError`` at once while another call is stuck."""
+        if self.stuck:
+            raise TimeoutError("a call before this one has not come back")
+        me = object()
+        self.began[me] = time.monotonic()
+        try:
+            return function(*arguments)
+        finally:
+            del self.began[me]
+
+
+def guarded_macro(
+    function: MacroFunction, failed: Callable[[Exception], None], *, seconds: float
+) -> MacroFunction:
+    """*function*, printing ``Error`` when it fails or is stuck, like a name that nobody knows."""
+    calls = Calls(seconds)
 
     def call(invocation: Invocation) -> str:
         try:
-            return str(function(invocation))
+            return str(calls.of(function, invocation))
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken macro must not end the run
             failed(error)
             return UNKNOWN

@@ -21,7 +21,7 @@ from marginalia.extensions.api import (
     UserData,
 )
 from marginalia.extensions.data import StoredBookData, StoredUserData, book_key, fresh, user_key
-from marginalia.extensions.guard import Health, guarded_listener, guarded_macro, guarded_step, off_loop
+from marginalia.extensions.guard import Calls, Health, guarded_listener, guarded_macro, guarded_step, off_loop
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.events import BeforePrepareContent, Event
 from marginalia.pipeline.hooks import Listener, Problem
@@ -58,6 +58,7 @@ class OwnedPanel:
 
     owner: str
     panel: Panel
+    calls: Calls = field(default_factory=lambda: Calls(SECONDS), compare=False, repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,7 +158,7 @@ class GuardedHost(Host):
         MACROS.with_macro(name, function, minimum=minimum, maximum=maximum)  # refuses what cannot be written
         self._keep(
             self._around.macros,
-            OwnedMacro(self.name, name, guarded_macro(function, failed), minimum, maximum),
+            OwnedMacro(self.name, name, guarded_macro(function, failed, seconds=SECONDS), minimum, maximum),
         )
 
     def lore_format(self, lore_format: LoreFormat) -> None:

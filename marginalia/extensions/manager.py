@@ -6,18 +6,17 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 import anyio
-import anyio.to_thread
 
 from marginalia.errors import FormatError, InvalidInput, NotFound
 from marginalia.extensions.api import API_VERSION, SECONDS, Exporter, Extension, LoreFormat, Table, View
 from marginalia.extensions.data import typed
 from marginalia.extensions.host import GuardedHost, OwnedPanel, Surroundings
+from marginalia.pipeline.abandon import in_a_thread_of_its_own
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.hooks import Problem
 from marginalia.prompt.macros.table import MacroTable
@@ -130,17 +129,13 @@ class Extensions:
 
     async def shown(self, panel: OwnedPanel, studio: View, book: Book, prompt: Prompt | None) -> str | Table:
         """What *panel* shows; a sentence with its owner when it fails or takes too long."""
-        job = partial(panel.panel.show, studio, book, prompt)
         try:
             with anyio.fail_after(SECONDS):
-                return await anyio.to_thread.run_sync(job, abandon_on_cancel=True)
+                return await in_a_thread_of_its_own(panel.calls.of, panel.panel.show, studio, book, prompt)
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken panel must not break the page
             self._noted(Problem(owner=panel.owner, event=f"panel {panel.panel.title}", error=error))
-            what = (
-                f"took longer than {SECONDS:g} seconds"
-                if isinstance(error, TimeoutError)
-                else f"failed: {error}"
-            )
+            late = isinstance(error, TimeoutError)
+            what = f"took longer than {SECONDS:g} seconds." if late else f"failed: {error}"
             return f"This panel of the extension *{panel.owner}* {what}"
 
     def lore_from(self, data: bytes, file: str, *, key: str | None = None) -> tuple[LoreFormat, bytes] | None:

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 import anyio
 import anyio.to_thread
 
+from marginalia.pipeline.abandon import in_a_thread_of_its_own
 from marginalia.pipeline.events import AfterPrepareConstantData, StoryChosen
 from marginalia.pipeline.run import Run
 from marginalia.prompt.context import Facts, Rendered, TemplateContext
@@ -74,9 +75,7 @@ async def _with_foreign(
     copy = context.fork()
     try:
         with anyio.fail_after(MACRO_SECONDS):
-            text = await anyio.to_thread.run_sync(
-                partial(job, context=copy, macros=run.macros), abandon_on_cancel=True
-            )
+            text = await in_a_thread_of_its_own(partial(job, context=copy, macros=run.macros))
     except TimeoutError:
         await run.warn(
             f"A template that calls {', '.join(names)} took longer than {MACRO_SECONDS:g} seconds. Macros of "
