@@ -165,12 +165,11 @@ class Extensions:
         """Take in *extensions* and switch them on, unless the user switched them off."""
         off = self._switches().off
         for each in extensions:
-            if self._taken_in(each) and each.name not in off:
+            if self._taken_in(each, type(each).__name__) and each.name not in off:
                 self._start(each.name)
 
     def discover(self) -> None:
         """Take in the bundled ones and what other packages offer under ``marginalia.extensions``."""
-        switches = self._switches()
         others = (point for point in entry_points(group=GROUP) if point.value not in BUNDLED)
         bundled = (EntryPoint(value.rpartition(":")[2], value, GROUP) for value in BUNDLED)
         for point in (*bundled, *others):
@@ -179,8 +178,7 @@ class Extensions:
             except Exception as error:  # noqa: BLE001 - the isolation border: one broken extension stops no other
                 self._fail(point.name, error)
                 continue
-            wanted = getattr(extension, "starts_on", True) or extension.name in switches.on
-            if self._taken_in(extension) and wanted and extension.name not in switches.off:
+            if self._taken_in(extension, point.name) and self._wanted(extension):
                 self._start(extension.name)
 
     def enable(self, name: str) -> bool:
@@ -203,23 +201,30 @@ class Extensions:
         for name in reversed(self.names):
             self._stop(name)
 
-    def _taken_in(self, extension: Extension) -> bool:
-        wanted = getattr(extension, "api", API_VERSION)
-        if not _NAME.fullmatch(extension.name):
+    def _wanted(self, extension: Extension) -> bool:
+        switches = self._switches()
+        on = bool(getattr(extension, "starts_on", True)) or extension.name in switches.on
+        return on and extension.name not in switches.off
+
+    def _taken_in(self, extension: Extension, called: str) -> bool:
+        """Whether an extension can be listed; *called* is what it is called where it was found."""
+        name: object = getattr(extension, "name", None)
+        api: object = getattr(extension, "api", API_VERSION)
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
             error = InvalidInput(
-                f"{extension.name!r} cannot be the name of an extension. Use small letters, digits and dashes."
+                f"{name!r} cannot be the name of an extension. Use small letters, digits and dashes."
             )
-        elif extension.name in self._known:
-            error = InvalidInput(f"Two extensions are called {extension.name!r}; the second one is left out.")
-        elif wanted > API_VERSION:
+        elif name in self._known:
+            error = InvalidInput(f"Two extensions are called {name!r}; the second one is left out.")
+        elif not isinstance(api, int) or api > API_VERSION:
             error = InvalidInput(
-                f"The extension {extension.name!r} needs version {wanted} of the extension surface, and this "
-                f"Marginalia has {API_VERSION}. Update Marginalia."
+                f"The extension {name!r} needs version {api} of the extension surface, and this Marginalia has "
+                f"{API_VERSION}. Update Marginalia."
             )
         else:
-            self._known[extension.name] = extension
+            self._known[name] = extension
             return True
-        self._fail(extension.name, error)
+        self._fail(name if isinstance(name, str) and name else called, error)
         return False
 
     def _start(self, name: str) -> None:

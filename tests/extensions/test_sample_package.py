@@ -108,3 +108,15 @@ def test_a_package_that_does_not_load_is_shown_with_its_name(installed: Path) ->
         ]
         assert studio.extensions.all()[-1].problem == "the sea is away"
         assert "authors-note" in studio.extensions.names
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["Tidewater = dict", "class Tidewater:\n    name = 7", "class Tidewater:\n    name = 'tidewater'\n    api = 'new'",
+     "Tidewater = 1", "x = 1", "class Tidewater:\n    name = 'tidewater'"],
+)  # fmt: skip
+def test_whatever_a_package_offers_the_studio_opens(installed: Path, source: str) -> None:
+    (installed / "tidewater" / "__init__.py").write_text(source)
+    with mg.Studio(":memory:", tokenizer=WordTokenizer()) as studio:
+        assert [each.name for each in studio.extensions.failures] == ["tidewater"]
+        assert "authors-note" in studio.extensions.names
