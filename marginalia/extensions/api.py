@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from marginalia.export import Manuscript
+from marginalia.extensions.lore_tests import LoreTests
 from marginalia.pipeline.events import BeforePrepareContent, Event
 from marginalia.pipeline.hooks import Listener
 from marginalia.pipeline.run import Run
@@ -175,8 +176,17 @@ class View(Protocol):
         """What counts tokens."""
         ...
 
+    @property
+    def lore_tests(self) -> LoreTests:
+        """The lore tests."""
+        ...
+
     def limits(self, book: Book) -> Limits:
         """The token limits of a book."""
+        ...
+
+    def version(self, book: Book) -> int:
+        """Grows with every change of a book or its lore."""
         ...
 
 
@@ -189,17 +199,20 @@ class Table:
     note: str = ""
 
 
+Show: TypeAlias = "Callable[[View, Book, Prompt | None], str | Table | Awaitable[str | Table]]"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """A panel beside the story.
 
-    ``show(studio, book, prompt)`` gives Markdown or a table. It is called in a thread, whenever the prompt (``None``
-    while there is none) or the book changes, has :data:`SECONDS`, and must change nothing. ``form`` is data of the book
-    that people edit in the panel, one field of the form per field of its dataclass.
+    ``show(studio, book, prompt)`` gives Markdown or a table. It is called whenever the prompt (``None`` while there is
+    none) or the book changes, in a thread unless it is ``async``, has :data:`SECONDS`, and must change nothing.
+    ``form`` is data of the book that people edit in the panel, one field of the form per field of its dataclass.
     """
 
     title: str
-    show: Callable[[View, Book, Prompt | None], str | Table]
+    show: Show
     form: BookData[Any] | None = None
 
 

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, Generic, TypeVar
 
@@ -52,21 +53,48 @@ class Health:
             self.on_rest()
 
 
-async def off_loop(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - the function's own answer
+@dataclass(slots=True)
+class Calls:
+    """Calls of one function that may hang. While one is stuck, no other should follow it into its thread's grave."""
+
+    seconds: float
+    began: dict[object, float] = field(default_factory=dict[object, float])
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a call took too long and has not come back."""
+        now = time.monotonic()
+        return any(now - each > self.seconds for each in tuple(self.began.values()))
+
+    def of(self, function: Callable[..., T], *arguments: object) -> T:
+        """What *function* gives; raises ``TimeoutError`` at once while another call is stuck."""
+        if self.stuck:
+            raise TimeoutError("a call before this one has not come back")
+        me = object()
+        self.began[me] = time.monotonic()
+        try:
+            return function(*arguments)
+        finally:
+            del self.began[me]
+
+
+async def off_loop(function: Callable[..., Any], *arguments: object, calls: Calls | None = None) -> Any:  # noqa: ANN401 - the function's own answer
     """What *function* answers; a plain one is called in a thread, which is given up when the caller is cancelled."""
-    if _is_async(function):
+    if is_async(function):
         return await function(*arguments)
-    answer = await in_a_thread_of_its_own(function, *arguments)
+    plain = function if calls is None else partial(calls.of, function)
+    answer = await in_a_thread_of_its_own(plain, *arguments)
     return await answer if isawaitable(answer) else answer
 
 
-def _is_async(function: object) -> bool:
+def is_async(function: object) -> bool:
+    """Whether calling *function* gives something to wait for."""
     return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - whether calling it waits, not whether it can be called
 
 
 def guarded_listener(listener: Listener[E], event: type[E], *, seconds: float, health: Health) -> Listener[E]:
     """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often."""
-    if event in OFTEN and not _is_async(listener):
+    if event in OFTEN and not is_async(listener):
         return listener
 
     async def ask(run: Run, known: E) -> Answer[E]:
@@ -92,10 +120,9 @@ class _Inner(Generic[In, Out]):
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     given: list[Out] = field(default_factory=list["Out"])
     error: Exception | None = None
-    begun: bool = False
 
     async def __call__(self, run: Run, known: In) -> Out:
-        left, self.scope.deadline, self.begun = self.scope.deadline - anyio.current_time(), math.inf, True
+        left, self.scope.deadline = self.scope.deadline - anyio.current_time(), math.inf
         try:
             out = await self.step(run, known)
         except Exception as error:
@@ -147,31 +174,6 @@ async def _within(
             raise TypeError(f"it gave {type(out).__name__} instead of {slot.gives.__name__}")
         return out
     raise TimeoutError(f"it took longer than {seconds:g} seconds")
-
-
-@dataclass(slots=True)
-class Calls:
-    """Calls of one function that may hang. While one is stuck, no other should follow it into its thread's grave."""
-
-    seconds: float
-    began: dict[object, float] = field(default_factory=dict[object, float])
-
-    @property
-    def stuck(self) -> bool:
-        """Whether a call took too long and has not come back."""
-        now = time.monotonic()
-        return any(now - each > self.seconds for each in tuple(self.began.values()))
-
-    def of(self, function: Callable[..., T], *arguments: object) -> T:
-        """What *function* gives; raises ``TimeoutError`` at once while another call is stuck."""
-        if self.stuck:
-            raise TimeoutError("a call before this one has not come back")
-        me = object()
-        self.began[me] = time.monotonic()
-        try:
-            return function(*arguments)
-        finally:
-            del self.began[me]
 
 
 def guarded_macro(

@@ -15,8 +15,8 @@ import anyio
 from marginalia.errors import FormatError, InvalidInput, NotFound
 from marginalia.extensions.api import API_VERSION, SECONDS, Exporter, Extension, LoreFormat, Table, View
 from marginalia.extensions.data import typed
+from marginalia.extensions.guard import off_loop
 from marginalia.extensions.host import GuardedHost, OwnedPanel, Surroundings
-from marginalia.pipeline.abandon import in_a_thread_of_its_own
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.hooks import Problem
 from marginalia.prompt.macros.table import MacroTable
@@ -131,7 +131,9 @@ class Extensions:
         """What *panel* shows; a sentence with its owner when it fails or takes too long."""
         try:
             with anyio.fail_after(SECONDS):
-                return await in_a_thread_of_its_own(panel.calls.of, panel.panel.show, studio, book, prompt)
+                return cast(
+                    "str | Table", await off_loop(panel.panel.show, studio, book, prompt, calls=panel.calls)
+                )
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken panel must not break the page
             self._noted(Problem(owner=panel.owner, event=f"panel {panel.panel.title}", error=error))
             late = isinstance(error, TimeoutError)

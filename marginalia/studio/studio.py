@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 import anyio.to_thread
 
 from marginalia.extensions.api import Extension
+from marginalia.extensions.lore_tests import LoreTests
 from marginalia.extensions.manager import Extensions
 from marginalia.inference import Models
 from marginalia.pipeline.beacon import Beacon
@@ -30,7 +31,6 @@ from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
-from marginalia.studio.lore_tests import LoreTests
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports

@@ -133,7 +133,7 @@ def test_ten_thousand_entries_are_looked_at_in_seconds() -> None:
 async def test_the_panel_shows_findings_with_their_entries() -> None:
     studio, book = studio_with(LoreLint())
     with studio:
-        (panel,) = studio.extensions.panels
+        panel = studio.extensions.panels[0]
         assert await studio.extensions.shown(panel, studio, book, None) == "Nothing to point out."
         world = studio.lorebooks.create(name="World")
         studio.lorebooks.add_entry(world, name="Mo", payload="A cat.", filter=mg.TextFilter("mo"))

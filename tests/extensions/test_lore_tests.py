@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 import marginalia as mg
+from marginalia.extensions.api import Table
+from marginalia.extensions.lore_lint import LoreLint
+from marginalia.extensions.lore_tests import KEPT, LoreTest
 from marginalia.lore.book import Scope
-from marginalia.studio.lore_tests import KEPT, LoreTest
 from tests.extensions.helpers import studio_with
 
 BELL = [LoreTest(entry="Quiet Bell", part=3), LoreTest(entry="Quiet Bell", part=1, inside=False)]
@@ -113,3 +115,26 @@ def test_what_is_no_test_is_refused_or_left_out() -> None:
         kept = {KEPT: [{"entry": 3}, 7, {"entry": "x", "part": 2}]}
         studio.lorebooks.save(replace(studio.lorebooks.get(world), raw=kept))
         assert studio.lore_tests.of(world) == (LoreTest(entry="x", part=2),)
+
+
+async def test_the_panel_shows_what_fails_first_and_makes_the_tests_again_only_after_a_change() -> None:
+    studio, book = studio_with(LoreLint(), texts=TEXTS)
+    with studio:
+        panel = next(each for each in studio.extensions.panels if each.panel.title == "Lore tests")
+        shown = await studio.extensions.shown(panel, studio, book, None)
+        assert shown == "No lore tests are kept with this book's lore."
+        book, world = world_of(studio, book)
+        studio.lore_tests.store(world, [*BELL, LoreTest(entry="Quiet Bell", part=5)])
+        first = await studio.extensions.shown(panel, studio, book, None)
+        assert isinstance(first, Table)
+        assert [row[:4] for row in first.rows] == [
+            (5, "Quiet Bell", "in", False),
+            (3, "Quiet Bell", "in", True),
+            (1, "Quiet Bell", "out", True),
+        ]
+        assert first.note == "2 of 3 hold."
+        assert await studio.extensions.shown(panel, studio, book, None) is first
+        studio.story.edit(studio.story.branch(book)[3], "The bell rang.")
+        again = await studio.extensions.shown(panel, studio, book, None)
+        assert isinstance(again, Table)
+        assert again.note == "3 of 3 hold."
