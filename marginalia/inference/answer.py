@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from marginalia.errors import ModelError, ModelErrorKind
-from marginalia.inference.errors import from_payload, model_error
+from marginalia.inference.errors import LONGEST_DETAIL, from_payload, model_error
 from marginalia.inference.sse import Event, EventDecoder
 from marginalia.inference.thinking import Kind, Surrogates, Thinking, late_split
 from marginalia.inference.wire import Reading, read_payload
@@ -183,5 +183,5 @@ def refused(words: str) -> ModelError:
     return ModelError(
         ModelErrorKind.UNKNOWN,
         "The model refused to write this. Change the instructions, or take another model.",
-        detail=words.strip()[:400],
+        detail=words.strip()[:LONGEST_DETAIL],
     )

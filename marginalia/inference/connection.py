@@ -13,12 +13,13 @@ import anyio.to_thread
 import httpx
 
 from marginalia.errors import ModelError, ModelErrorKind
-from marginalia.inference.errors import model_error
+from marginalia.inference.errors import LONGEST_DETAIL, model_error
 from marginalia.values import Provider
 
 DEFAULT_TIMEOUT = 300.0
 _LONGEST_CONNECT = 30.0
 _CHAT = "/chat/completions"
+_SHORTEST_HALF = 4  # fewer characters of a key tell nothing
 
 
 def api_url(provider: Provider, path: str) -> str:
@@ -57,6 +58,8 @@ async def connection(
     There is one client per exchange, never a shared pool: bounded pools of httpx 0.28 leak a slot for every cancelled
     request, and between two parts of a story a kept connection would have been closed by the server anyway.
     """
+    # White space around a key is never part of it, and a header with it would be refused in words that hold the key.
+    key = (key or "").strip()
     try:
         async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:
             yield client
@@ -65,11 +68,11 @@ async def connection(
     except httpx.TimeoutException as error:
         raise model_error(ModelErrorKind.TIMEOUT) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+        raise _without_key(model_error(ModelErrorKind.CONNECTION, str(error)), key) from error
 
 
 def _client(
-    provider: Provider, key: str | None, timeout: float | None, certificates: ssl.SSLContext
+    provider: Provider, key: str, timeout: float | None, certificates: ssl.SSLContext
 ) -> httpx.AsyncClient:
     if key and not (key.isascii() and key.isprintable()):
         raise ModelError(
@@ -92,12 +95,22 @@ def _client(
         raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
 
 
-def _without_key(error: ModelError, key: str | None) -> ModelError:
+def _without_key(error: ModelError, key: str) -> ModelError:
     """*error* as it may be shown: some servers repeat the key that they refuse."""
-    if key and key in error.detail:
-        error.detail = error.detail.replace(key, "…")
+    if key:
+        error.detail = _hidden(error.detail, key)
         error.args = (f"{error.text} {error.detail}".strip(),)
     return error
+
+
+def _hidden(words: str, key: str) -> str:
+    """*words* without *key*, and without the half of it where they were cut in its middle."""
+    shown = words.replace(key, "…")
+    if len(words) < LONGEST_DETAIL:
+        return shown
+    halves = (key[:size] for size in range(len(key) - 1, _SHORTEST_HALF - 1, -1))
+    half = next((each for each in halves if shown.endswith(each)), "")
+    return f"{shown.removesuffix(half)}…" if half else shown
 
 
 async def _certificates(url: str) -> ssl.SSLContext:

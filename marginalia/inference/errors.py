@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from marginalia.errors import ModelError, ModelErrorKind
 
-_LONGEST_DETAIL = 400
+LONGEST_DETAIL = 400
 
 _TEXTS = {
     ModelErrorKind.AUTH: "The server does not accept the API key. Check the key of this provider.",
@@ -90,7 +90,7 @@ def model_error(
 ) -> ModelError:
     """An error of that kind with our sentence for it; *detail* is cut to 400 characters."""
     return ModelError(
-        kind, _TEXTS[kind], detail=detail.strip()[:_LONGEST_DETAIL], status=status, retry_after=retry_after
+        kind, _TEXTS[kind], detail=detail.strip()[:LONGEST_DETAIL], status=status, retry_after=retry_after
     )
 
 

@@ -59,7 +59,7 @@ class KeyStore:
         if reference.startswith(_ENVIRONMENT):
             return self._environment.get(reference.removeprefix(_ENVIRONMENT), "").strip() or None
         if reference.startswith(_KEYRING):
-            return _keyring().get_password(_SERVICE, reference.removeprefix(_KEYRING))
+            return (_keyring().get_password(_SERVICE, reference.removeprefix(_KEYRING)) or "").strip() or None
         return self._read().get(reference) if reference else None
 
     def set(self, reference: str, key: str) -> None:

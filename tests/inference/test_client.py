@@ -7,8 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from marginalia.errors import InvalidInput, ModelErrorKind
+from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference import KeyStore, Models
+from marginalia.inference.client import OpenAIClient
 from marginalia.pipeline.ports import Chunk
 from marginalia.testing import (
     Deltas,
@@ -325,3 +326,27 @@ def test_other_kinds_of_providers_are_not_supported() -> None:
     ]
     with pytest.raises(InvalidInput, match="other"):
         models.stream(call(Provider(kind="other")))
+
+
+@pytest.mark.parametrize("before", [0, 380, 392, 399])
+async def test_a_key_that_is_repeated_where_the_servers_words_are_cut_leaves_no_half_behind(
+    before: int,
+) -> None:
+    key = "sk-very-secret-0123456789"
+    rude = Status(401, {"error": {"message": f"{'.' * before}{key} is not known here."}})
+    async with ScriptedServer([rude]) as server:
+        client = OpenAIClient(key_of=lambda _: key)
+        with pytest.raises(ModelError) as caught:
+            async with client.stream(call(server.provider())) as arrivals:
+                async for _ in arrivals:
+                    pass
+    assert "sk-v" not in f"{caught.value!s} {caught.value!r} {caught.value.detail}"
+
+
+@pytest.mark.parametrize("around", ["{} ", "\t{}", "{}\n"])
+async def test_white_space_around_a_key_is_no_part_of_it(around: str) -> None:
+    async with ScriptedServer([Stream("Done.")]) as server:
+        client = OpenAIClient(key_of=lambda _: around.format("sk-very-secret"))
+        async with client.stream(call(server.provider(max_retries=0))) as arrivals:
+            assert [each async for each in arrivals][0] == Chunk("text", "Done.")
+    assert server.completions[0].headers["authorization"] == "Bearer sk-very-secret"
