@@ -48,7 +48,7 @@ MACROS: Mapping[str, str] = {
     "newline": "a line break, or as many as the number says",
     "space": "a blank, or as many as the number says",
     "reverse": "the text backwards",
-    "trim": "takes the blank lines around it away; as a block, around its content",
+    "trim": "takes the line breaks around it away; as a block, `{{trim}} … {{/trim}}`, the blanks around its content",
     "noop": "nothing",
     "isMobile": "`false`",
     "hasExtension": "`false`",
@@ -121,7 +121,8 @@ MACROS_INTRO = """# Macros
 
 A template calls a macro as `{{name}}`, with arguments as `{{name::first::second}}`; upper and lower case do not matter.
 Two short forms: `{{.name}}` is a variable of the branch, `{{$name}}` one of the book. `{{#if name}} … {{else}} …
-{{/if}}`, `{{#unless}}` and `{{#each}}` are blocks. A name that nobody knows prints `Error`, and the editor says so.
+{{/if}}`, `{{#unless}}` and `{{#each}}` are blocks. A name that nobody knows prints `Error`. What stands between `{{macro}}` and
+`{{/macro}}` is the last argument of a macro that lacks one.
 
 """
 
