@@ -8,8 +8,9 @@ import marginalia as mg
 from marginalia.extensions.api import Table
 from marginalia.extensions.authors_note import AuthorsNote, Note, described
 from marginalia.extensions.chapter_marker import Chapter, ChapterMarker, chapters, current_title
+from marginalia.extensions.lore_lint import LoreLint
 from marginalia.extensions.snippets import Snippets
-from marginalia.testing import WordTokenizer
+from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 from tests.extensions.helpers import TURN, studio_with
 
 STORY = ("Before.", "# One\nSnow fell.", "Wolves came.", "## Two ##\nFire held.")
@@ -103,3 +104,21 @@ def test_all_bundled_ones_load_and_those_that_change_prompts_unasked_start_switc
             "snippets": False,
         }
         assert all(each.title and each.description for each in studio.extensions.all())
+
+
+async def test_with_every_bundled_extension_on_the_preview_is_what_is_sent() -> None:
+    async with ScriptedServer([Stream("Done.")]) as server:
+        studio, book = studio_with(
+            AuthorsNote(), ChapterMarker(), LoreLint(), Snippets(), texts=STORY, base_url=server.base_url,
+            user_prompt="{{instructions}} {{snippet::winter}} {{random::a::b::c}}",
+            settings={"authors_note": {"text": "Keep it cold."}},
+        )  # fmt: skip
+        async with studio:
+            studio.settings.set("extension.snippets", {"texts": {"winter": "It is cold."}})
+            prompt = await studio.preview(book, TURN)
+            run = studio.generate(book, TURN)
+            assert (await run.settled()).state is mg.RunState.SUCCESSFUL
+            sent = [(each["role"], each["content"]) for each in server.completions[-1].body["messages"]]
+            assert sent == [(each.role, each.content) for each in prompt.messages]
+            assert run.problems == ()
+            assert {"author's note", "chapter marker"} <= {each.source for each in prompt.segments}
