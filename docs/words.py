@@ -121,8 +121,8 @@ MACROS_INTRO = """# Macros
 
 A template calls a macro as `{{name}}`, with arguments as `{{name::first::second}}`; upper and lower case do not matter.
 Two short forms: `{{.name}}` is a variable of the branch, `{{$name}}` one of the book. `{{#if name}} … {{else}} …
-{{/if}}`, `{{#unless}}` and `{{#each}}` are blocks. What stands between `{{macro}}` and `{{/macro}}` is the last argument
-of a macro that lacks one. A name that nobody knows prints `Error`.
+{{/if}}`, `{{#unless}}` and `{{#each}}` are blocks. What stands between `{{macro}}` and `{{/macro}}` is the last
+argument of a macro that lacks one. A name that nobody knows prints `Error`.
 
 """
 
