@@ -21,7 +21,9 @@ class LoreLint(Extension):
 
     name = "lore-lint"
     title = "Lore lint"
-    description = "Points out keys that are too short or common and entries that are never in; makes lore tests."
+    description = (
+        "Points out keys that are too short or common and entries that are never in; makes lore tests."
+    )
 
     def install(self, host: Host) -> None:
         """Show the findings, and the lore tests."""
