@@ -8,9 +8,9 @@ export function render({ model }) {
   const wished = () => Object.fromEntries([...knobs.querySelectorAll("input.exact")].map((input) => [input.name, Number(input.value)]))
   const wish = () => { clearTimeout(timer); timer = setTimeout(() => say("wish", { values: wished() }), WAIT) }
   // A context may be 2k or 128k: its slider goes by ratios, the others by equal steps.
-  const scale = (each) => each.ratio ? { top: 1000,
-    to: (at) => Math.round(each.least * (each.most / each.least) ** (at / 1000) / each.step) * each.step,
-    from: (number) => 1000 * Math.log(Math.max(each.least, number) / each.least) / Math.log(each.most / each.least) } : { top: each.most, to: (at) => at, from: (number) => number }
+  const scale = (each) => each.ratio ? { top: 100,
+    to: (at) => Math.round(each.least * (each.most / each.least) ** (at / 100) / each.step) * each.step,
+    from: (number) => 100 * Math.log(Math.max(each.least, number) / each.least) / Math.log(each.most / each.least) } : { top: each.most, to: (at) => at, from: (number) => number }
   const knob = (each) => {
     const by = scale(each)
     const exact = h("input", { type: "number", class: "exact figure", name: each.name, min: 0, max: each.most, step: 1, value: each.value, "aria-label": `${each.label}, exact` })

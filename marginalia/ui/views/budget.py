@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from marginalia.ui.lens import Lens, Look, Trial
 
 _HEIGHT = 72
+_STAYS = {"position": "sticky", "top": "0", "z-index": "2", "backdrop-filter": "blur(12px)"}
 
 
 class BudgetView(View):
@@ -49,7 +50,7 @@ class BudgetView(View):
         self._pick = ""
         self._layout = pn.Column(
             pn.pane.Bokeh(  # type: ignore[no-untyped-call]
-                self._figure(), height=_HEIGHT, sizing_mode="stretch_width"
+                self._figure(), height=_HEIGHT, sizing_mode="stretch_width", styles=_STAYS
             ),
             self._figures,
             self._whatif,
@@ -216,6 +217,6 @@ def _told(trial: Trial | None, now: Prompt | None) -> str:
     then = trial.prompt.budget
     parts = f"{then.sent_parts:,} of {count(then.branch_parts, 'part')}"
     more = then.sent_parts - now.budget.sent_parts if now is not None else 0
-    change = f" ({more:+,})" if more else ""
+    change = f" ({more:+,})".replace("-", "\N{MINUS SIGN}") if more else ""
     entries = len(trial.prompt.active_lore)
     return f"Would send {parts}{change} and {entries:,} {'entry' if entries == 1 else 'entries'} of lore."

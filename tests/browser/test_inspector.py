@@ -1,0 +1,144 @@
+"""A person asks what the model is sent, why, and what would be different."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from marginalia import Studio, TextFilter
+from marginalia.testing import ScriptedServer, Stream
+from tests.browser.conftest import App
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = '<img src=x onerror="window.pwned=1">'
+PARTS = 12
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    server = ScriptedServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def app(tmp_path: Path, model: ScriptedServer, start_app: Callable[[], App]) -> App:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        provider = studio.providers.create(
+            name="Scripted", base_url=model.base_url, model="m", max_context=2048, max_response=256
+        )
+        protocol = studio.protocols.create(name="Plain")
+        world = studio.lorebooks.create(name="World")
+        studio.lorebooks.add_entry(
+            world, name="Varro", payload=f"Varro keeps the ferry. {HOSTILE}", filter=TextFilter("varro")
+        )
+        book = studio.books.create(name="The Ferry", provider=provider, protocol=protocol, lorebook=world)
+        for number in range(1, PARTS + 1):
+            studio.story.append(book, f"This is part {number}. {HOSTILE} " + "Ada waited at the quay. " * 20)
+    return start_app()
+
+
+def write(page: Page, model: ScriptedServer, instructions: str) -> None:
+    """Have the 13th part written."""
+    model.script(Stream("The bell rang."))
+    page.get_by_label("Instructions").fill(instructions)
+    page.get_by_role("button", name="Generate", exact=True).click()
+    part = page.get_by_role("article", name=f"Part {PARTS + 1}", exact=True)
+    expect(part.get_by_role("button", name="Swipe")).to_be_visible()
+    expect(part).to_contain_text("The bell rang.")
+    expect(page.get_by_role("button", name="Generate", exact=True)).to_be_enabled()
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def test_a_what_if_moves_the_picture_and_changes_nothing_until_it_is_kept(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    expect(page.get_by_text("of 2,048 tokens")).to_be_visible()
+    page.get_by_text("What if", exact=True).click()
+    expect(page.get_by_text("12 of 12 parts").first).to_be_visible()  # the curve, from 4k on
+    exact = page.get_by_label("Context, exact")
+    exact.fill("8192")
+    exact.press("Tab")
+    expect(page.get_by_text("of 8,192 tokens")).to_be_visible()
+    expect(page.get_by_text("Would send 12 of 12 parts")).to_be_visible()
+    page.get_by_role("button", name="Back to how it is").click()
+    expect(page.get_by_text("of 2,048 tokens")).to_be_visible()
+    expect(exact).to_have_value("2048")
+    exact.fill("8192")
+    exact.press("Tab")
+    page.get_by_role("button", name="Keep in Plain").click()
+    expect(page.get_by_text("What if: ")).to_have_count(0)
+    expect(page.get_by_text("of 8,192 tokens")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("of 8,192 tokens")).to_be_visible()
+
+
+def test_what_was_left_out_says_what_it_needs(app: App, open_page: Callable[..., Page]) -> None:
+    page = open_page(app.book(1))
+    page.get_by_text("Left out:").click()
+    expect(page.get_by_text("more tokens of room").first).to_be_visible()
+
+
+def test_the_next_prompt_is_compared_with_the_last_one_and_with_that_of_a_part(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    write(page, model, "Varro comes.")
+    page.get_by_label("Instructions").fill("The ferry leaves.")
+    tab(page, "Prompt")
+    expect(page.get_by_text("Same beginning as last time")).to_be_visible()
+    page.get_by_label("Compare with").select_option("last")
+    change = page.locator(".change", has_text="Varro")
+    expect(change).to_contain_text("is not in the request")
+    expect(page.locator(".change", has_text="part 13")).to_contain_text("it was written since")
+    request = page.locator(".change.changed", has_text="request")
+    request.locator("summary").click()
+    expect(request.locator("ins")).to_contain_text("ferry leaves")
+    expect(request.locator("del")).to_contain_text("Varro comes")
+    page.get_by_label("Compare with").select_option("part:12")
+    expect(page.get_by_text("No prompt is known there")).to_be_visible()
+    page.get_by_label("Compare with").select_option("")
+    expect(page.get_by_role("article", name="Message 1, system")).to_be_visible()
+
+
+def test_a_part_shows_what_was_sent_for_it_and_one_click_leads_back(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    write(page, model, "Varro comes.")
+    part = page.get_by_role("article", name="Part 13", exact=True)
+    part.hover()
+    part.get_by_role("button", name="Menu of part 13").click()
+    page.get_by_text("Show Prompt").click()
+    expect(page.get_by_text("What was sent for part 13")).to_be_visible()
+    expect(page.get_by_text("Lore: Varro.")).to_be_visible()
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.get_by_text("What was sent for part 13")).to_be_hidden()
+    expect(page.get_by_text("What would be sent now")).to_be_visible()
+
+
+def test_a_prompt_can_be_searched_and_taken_along(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_label("Instructions").fill("Varro comes.")
+    tab(page, "Prompt")
+    expect(page.locator(".calls")).to_have_text("Varro")
+    page.get_by_label("Search the prompt").fill("this is part 12.")
+    expect(page.locator("mark")).to_have_text("This is part 12.")
+    page.get_by_label("Copy").select_option("json")
+    expect(page.get_by_text("Copied:")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    write(page, model, "Varro comes.")
+    assert json.loads(copied) == model.completions[-1].body
+    assert page.evaluate("window.pwned") is None
