@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TemplateError,
         ValidationProblem,
     )
+    from marginalia.extensions.lore_tests import LoreTest
     from marginalia.lore.book import Entry, Insertion, Lorebook, Match, Pattern, RegexFilter, TextFilter, When
     from marginalia.models import TokenBudget, TurnInput
     from marginalia.pipeline import events, steps
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.segments import Prompt
     from marginalia.prompt.stages import Insert
     from marginalia.story.parts import Part, Summary
+    from marginalia.story.search import snippet
     from marginalia.studio import Studio
     from marginalia.values import (
         Book,
@@ -63,6 +65,7 @@ _HOMES: dict[str, str] = {
         "Busy ContextOverflow FormatError InvalidInput MarginaliaError ModelError "
         "NotFound Refused StoreError TemplateError ValidationProblem"
     ),
+    "marginalia.extensions.lore_tests": "LoreTest",
     "marginalia.lore.book": "Entry Insertion Lorebook Match Pattern RegexFilter TextFilter When",
     "marginalia.models": "TokenBudget TurnInput",
     "marginalia.pipeline.hooks": "Final Subscription",
@@ -72,6 +75,7 @@ _HOMES: dict[str, str] = {
     "marginalia.prompt.segments": "Prompt",
     "marginalia.prompt.stages": "Insert",
     "marginalia.story.parts": "Part Summary",
+    "marginalia.story.search": "snippet",
     "marginalia.studio": "Studio",
     "marginalia.values": (
         "Book Limits Message NewPart Prompts Protocol Provider Regenerate Sampling Swipe Turn"
@@ -92,6 +96,7 @@ __all__ = [
     "Insertion",
     "InvalidInput",
     "Limits",
+    "LoreTest",
     "Lorebook",
     "MarginaliaError",
     "Match",
@@ -127,6 +132,7 @@ __all__ = [
     "ValidationProblem",
     "When",
     "events",
+    "snippet",
     "steps",
 ]
 

@@ -175,6 +175,8 @@ def head(lorebook: Lorebook) -> Object:
         more["description"] = lorebook.description
     if settings := settings_of(lorebook.settings):
         more["settings"] = settings
+    if tests := lorebook.raw.get("lore_tests"):
+        more["lore_tests"] = tests
     found: Object = {
         "uuid": lorebook.uid,
         "name": lorebook.name,

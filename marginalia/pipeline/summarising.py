@@ -5,10 +5,10 @@ Of the parts up to one, and of several summaries at once (spec/semantics.md, B1 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import anyio.to_thread
 
@@ -30,6 +30,8 @@ from marginalia.prompt.templates import render
 from marginalia.story.parts import Part, Summary
 from marginalia.story.summaries import Block, collect_blocks, hash_of, merge_range, summaries_on
 from marginalia.values import BookId, Limits, Message, PartId, Prompts, SummaryId, resolve_limits
+
+Hear: TypeAlias = Callable[[str], object]
 
 
 class SummaryStore(Protocol):
@@ -104,9 +106,12 @@ class Summariser:
             (block, valid(block, on, manuscript.tree, texts)) for block in collect_blocks(branch, on)
         )
 
-    async def write(self, book: BookId, draft: Draft) -> Summary:
-        """Ask the model and keep what it answers. Stopped (cancelled) or failed, nothing is kept."""
-        text = await self._answer(book, draft.messages)
+    async def write(self, book: BookId, draft: Draft, listen: Hear | None = None) -> Summary:
+        """Ask the model and keep what it answers; *listen* hears it piece by piece.
+
+        Stopped (cancelled) or failed, nothing is kept.
+        """
+        text = await self._answer(book, draft.messages, listen)
         if not text.strip():
             raise ModelError(
                 ModelErrorKind.UNKNOWN, "The model gave an empty summary; nothing was changed. Try again."
@@ -123,7 +128,7 @@ class Summariser:
         )
         return await anyio.to_thread.run_sync(self._store.attach, summary)
 
-    async def _answer(self, book: BookId, messages: tuple[Message, ...]) -> str:
+    async def _answer(self, book: BookId, messages: tuple[Message, ...], listen: Hear | None) -> str:
         manuscript = self._ports.library.manuscript(book)
         if manuscript.provider is None or manuscript.protocol is None:
             raise ValidationProblem(MISSING_MODEL if manuscript.provider is None else MISSING_PROTOCOL)
@@ -131,9 +136,14 @@ class Summariser:
         call = Call(
             provider=manuscript.provider, protocol=manuscript.protocol, limits=limits, messages=messages
         )
+        pieces: list[str] = []
         async with self._ports.inference.stream(call) as arrivals:
-            chunks = [arrival async for arrival in arrivals if isinstance(arrival, Chunk)]
-        return "".join(chunk.text for chunk in chunks if chunk.kind == "text")
+            async for arrival in arrivals:
+                if isinstance(arrival, Chunk) and arrival.kind == "text":
+                    pieces.append(arrival.text)
+                    if listen:
+                        listen(arrival.text)
+        return "".join(pieces)
 
     def _merge(
         self, manuscript: Manuscript, on: Mapping[PartId, Summary], blocks: Sequence[Block], seed: int

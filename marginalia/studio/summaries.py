@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import anyio.to_thread
 
-from marginalia.pipeline.summarising import Draft, Summariser
+from marginalia.pipeline.summarising import Draft, Hear, Summariser
 from marginalia.store import SummaryShelf
 from marginalia.story.overview import SummaryNode
 from marginalia.story.parts import Part, Summary
@@ -26,22 +26,23 @@ class Summaries:
         self._summariser = summariser
         self._shelf = shelf
 
-    async def create(self, book: BookLike, part: PartLike) -> Summary:
-        """Summarise *part* and everything before it, down to the next summary.
+    async def create(self, book: BookLike, part: PartLike, *, listen: Hear | None = None) -> Summary:
+        """Summarise *part* and everything before it, down to the next summary; *listen* hears it as it is written.
 
         Raises ``InvalidInput`` when the part has one already, ``ValidationProblem`` without model or
         protocol, ``ContextOverflow`` when the text is too long, ``ModelError`` when the provider fails.
         """
-        return await self._write(book, partial(self._summariser.draft, _book(book), _part(part)))
+        return await self._write(book, partial(self._summariser.draft, _book(book), _part(part)), listen)
 
-    async def merge(self, book: BookLike, newest: PartLike, oldest: PartLike) -> Summary:
+    async def merge(
+        self, book: BookLike, newest: PartLike, oldest: PartLike, *, listen: Hear | None = None
+    ) -> Summary:
         """Merge the summaries from *newest* back to *oldest* into one that hangs on *newest*.
 
         ``remove`` gives them back.
         """
-        return await self._write(
-            book, partial(self._summariser.merge_draft, _book(book), _part(newest), _part(oldest))
-        )
+        draft = partial(self._summariser.merge_draft, _book(book), _part(newest), _part(oldest))
+        return await self._write(book, draft, listen)
 
     def of(self, part: PartLike) -> Summary | None:
         """The summary on a part."""
@@ -108,9 +109,9 @@ class Summaries:
             self._shelf.attach(stale)
             raise
 
-    async def _write(self, book: BookLike, make: partial[Draft]) -> Summary:
+    async def _write(self, book: BookLike, make: partial[Draft], listen: Hear | None) -> Summary:
         draft = await anyio.to_thread.run_sync(make)
-        return await self._summariser.write(_book(book), draft)
+        return await self._summariser.write(_book(book), draft, listen)
 
 
 def _book(book: BookLike) -> BookId:

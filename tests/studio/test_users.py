@@ -15,7 +15,9 @@ async def test_two_users_share_a_file_and_find_nothing_of_each_other(tmp_path: P
         async with mg.Studio(tmp_path / "shared.db", tokenizer=WordTokenizer(), extensions=()) as owner:
             guest = owner.for_user("guest")
             provider = owner.providers.create(name="P", base_url=server.base_url, model="m", max_context=4000)
-            book = owner.books.create(name="Mine", provider=provider, protocol=owner.protocols.create(name="B"))
+            book = owner.books.create(
+                name="Mine", provider=provider, protocol=owner.protocols.create(name="B")
+            )
             run = owner.generate(book, mg.Turn(instructions="Go on."))
             part = (await run.settled()).part
             assert part is not None
