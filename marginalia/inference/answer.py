@@ -118,8 +118,9 @@ class AnswerReader:
         raise broken_off()
 
     def _sniff(self, data: bytes) -> None:
-        begun = data.lstrip(_SPACE)
-        if begun and not self._sniffed:
+        if self._sniffed:
+            return
+        if begun := data.lstrip(_SPACE):
             self._sniffed = True
             if begun.startswith(_HTML_START):
                 raise model_error(ModelErrorKind.NOT_FOUND, "The server answered with a web page.")

@@ -11,18 +11,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# Careless proxies leave control characters in strings as they are.
-_JSON = json.JSONDecoder(strict=False)
+# Twice as fast, and strict; what it refuses gets a second reading, because careless proxies leave control characters
+# in strings as they are, and some servers cut UTF-16 pairs apart.
+_STRICT = msgspec.json.Decoder()
+_LENIENT = json.JSONDecoder(strict=False)
 _GLUED = re.compile(r"(?<=[}\]])\s*data:\s*(?=[{\[])")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """What one event holds: a JSON ``payload``, an ``error`` object or text, the end mark, or ``broken`` text."""
 
     kind: Literal["payload", "error", "done", "broken"]
@@ -93,7 +95,9 @@ class EventDecoder:
         yield from self._dispatch()
 
     def _line(self, line: str) -> Iterator[Event]:
-        if not line.strip():
+        if line.startswith("data: {") and not self._loose:
+            yield from self._add(line[6:])
+        elif not line.strip():
             if not self._loose:
                 yield from self._dispatch()
         elif self._loose or line.lstrip().startswith(("{", "[")):
@@ -164,6 +168,10 @@ def parse(text: str) -> Any:  # noqa: ANN401 - any JSON
     if text == "[DONE]":
         return _DONE
     try:
-        return _JSON.decode(text)
+        return _STRICT.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return _LENIENT.decode(text)
     except (ValueError, RecursionError):
         return _BROKEN

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.thinking import whole_characters
@@ -22,6 +21,8 @@ _FINISHES = {
     "stop_sequence": "stop",
     "SAFETY": "content_filter",
 }
+# What most deltas have and nothing else, so that no reasoning needs to be looked for.
+_PLAIN = frozenset({"role", "content"})
 
 
 def request_body(call: Call, dialect: Dialect) -> dict[str, Any]:
@@ -66,8 +67,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """What one payload says.
 
     ``message`` is the text of a whole message, which counts only where no delta came; ``whole`` marks a payload that
@@ -118,6 +118,8 @@ def _choice(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reasoning(source: dict[str, Any]) -> str:
+    if source.keys() <= _PLAIN and not isinstance(source.get("content"), list):
+        return ""
     # Servers that send several of these fields send copies, so the first that has something is all there is.
     for name in ("reasoning_content", "reasoning"):
         if found := _text(source.get(name)):
@@ -154,6 +156,8 @@ def _finish(choice: dict[str, Any]) -> str:
 
 
 def _usage(payload: dict[str, Any]) -> Usage | None:
+    if "usage" not in payload and "x_groq" not in payload:
+        return None
     raw = _object(payload.get("usage")) or _object(_object(payload.get("x_groq")).get("usage"))
     prompt, completion = _number(raw.get("prompt_tokens")), _number(raw.get("completion_tokens"))
     if not prompt and not completion:
@@ -165,7 +169,9 @@ def _usage(payload: dict[str, Any]) -> Usage | None:
 
 
 def _progress(payload: dict[str, Any]) -> tuple[int, int] | None:
-    told = _object(payload.get("prompt_progress"))
+    if "prompt_progress" not in payload:
+        return None
+    told = _object(payload["prompt_progress"])
     done, total = _number(told.get("processed")), _number(told.get("total"))
     return None if done is None or total is None else (done, total)
 

@@ -10,7 +10,7 @@ import pytest
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference import KeyStore, Models
 from marginalia.inference.client import OpenAIClient
-from marginalia.pipeline.ports import Chunk
+from marginalia.pipeline.ports import Arrival, Chunk
 from marginalia.testing import (
     Deltas,
     Json,
@@ -328,6 +328,11 @@ def test_other_kinds_of_providers_are_not_supported() -> None:
         models.stream(call(Provider(kind="other")))
 
 
+async def first_arrival(client: OpenAIClient, provider: Provider) -> Arrival:
+    async with client.stream(call(provider)) as arrivals:
+        return await anext(arrivals)
+
+
 @pytest.mark.parametrize("before", [0, 380, 392, 399])
 async def test_a_key_that_is_repeated_where_the_servers_words_are_cut_leaves_no_half_behind(
     before: int,
@@ -335,11 +340,8 @@ async def test_a_key_that_is_repeated_where_the_servers_words_are_cut_leaves_no_
     key = "sk-very-secret-0123456789"
     rude = Status(401, {"error": {"message": f"{'.' * before}{key} is not known here."}})
     async with ScriptedServer([rude]) as server:
-        client = OpenAIClient(key_of=lambda _: key)
         with pytest.raises(ModelError) as caught:
-            async with client.stream(call(server.provider())) as arrivals:
-                async for _ in arrivals:
-                    pass
+            await first_arrival(OpenAIClient(key_of=lambda _: key), server.provider())
     assert "sk-v" not in f"{caught.value!s} {caught.value!r} {caught.value.detail}"
 
 
@@ -347,6 +349,5 @@ async def test_a_key_that_is_repeated_where_the_servers_words_are_cut_leaves_no_
 async def test_white_space_around_a_key_is_no_part_of_it(around: str) -> None:
     async with ScriptedServer([Stream("Done.")]) as server:
         client = OpenAIClient(key_of=lambda _: around.format("sk-very-secret"))
-        async with client.stream(call(server.provider(max_retries=0))) as arrivals:
-            assert [each async for each in arrivals][0] == Chunk("text", "Done.")
+        assert await first_arrival(client, server.provider(max_retries=0)) == Chunk("text", "Done.")
     assert server.completions[0].headers["authorization"] == "Bearer sk-very-secret"
