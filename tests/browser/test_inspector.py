@@ -95,7 +95,7 @@ def test_the_next_prompt_is_compared_with_the_last_one_and_with_that_of_a_part(
     write(page, model, "Varro comes.")
     page.get_by_label("Instructions").fill("The ferry leaves.")
     tab(page, "Prompt")
-    expect(page.get_by_text("Same beginning as last time")).to_be_visible()
+    expect(page.get_by_role("region", name="Prompt")).to_contain_text("Same beginning as last time")
     page.get_by_label("Compare with").select_option("last")
     change = page.locator(".change", has_text="Varro")
     expect(change).to_contain_text("is not in the request")

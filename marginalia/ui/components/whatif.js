@@ -27,7 +27,7 @@ export function render({ model }) {
     acts.replaceChildren(...(model.tried ? [
       h("button", { class: "link strong", onclick: () => say("apply") }, model.protocol ? `Keep in ${model.protocol}` : "Keep as a new protocol"),
       model.protocol ? h("button", { class: "link", onclick: () => say("apply", { fresh: true }) }, "Keep as a new protocol") : "",
-      h("button", { class: "link", onclick: () => say("reset") }, "Back to how it is")].filter(Boolean) : []))
+      h("button", { class: "link", onclick: () => { clearTimeout(timer); drawKnobs(); say("reset") } }, "Back to how it is")].filter(Boolean) : []))
   }
   const drawRungs = () => rungs.replaceChildren(...model.rungs.map((rung) => h("div", { class: "rung" + (rung.here ? " here" : ""), title: rung.title },
     h("span", { class: "figure" }, rung.label), h("i", {}, h("b", { style: `width:${rung.share}%` })), h("span", { class: "quiet figure" }, rung.text))))

@@ -12,6 +12,7 @@ from marginalia.prompt.leftout import missing
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import WhatIfPanel
 from marginalia.ui.knobs import knobs, rung_rows, wish_of
+from marginalia.ui.lens import NOTHING
 from marginalia.ui.picture import bars, shares_of
 from marginalia.ui.theme import SHARE_COLOURS
 from marginalia.ui.view import View
@@ -161,9 +162,7 @@ class BudgetView(View):
         await self._lens.climb()
 
     async def _reset(self, _: Said) -> None:
-        self._lens.trial = None
-        self._whatif.knobs = [dict(each) for each in self._whatif.knobs]
-        self._whatif.param.trigger("knobs")
+        await self._lens.try_out(NOTHING)
 
     async def _open(self, _: Said) -> None:
         await self._lens.climb()
