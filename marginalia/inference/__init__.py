@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from marginalia.inference.calibrated import Calibration, Calibrations
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.keys import KeyStore
 from marginalia.inference.local import LocalModel, LocalStatus
@@ -10,6 +11,8 @@ from marginalia.inference.probe import ConnectionReport
 from marginalia.inference.tokenizers import TiktokenTokenizer
 
 __all__ = [
+    "Calibration",
+    "Calibrations",
     "ConnectionReport",
     "Dialect",
     "KeyStore",
