@@ -185,10 +185,10 @@ def _copies(folder: Path, database: Path, now: datetime) -> Finding:
 
 
 def _model(home: Path) -> Finding:
-    if LocalModel(home).status is not LocalStatus.ABSENT:
+    local = LocalModel(home)
+    if local.status is not LocalStatus.ABSENT:
         return Finding(what="Bundled model", said="installed")
-    advice = "Connect a model of your own, or install it with: pip install 'marginalia[local]'"
-    return Finding(what="Bundled model", said="not installed", level=Level.ODD, advice=advice)
+    return Finding(what="Bundled model", said="not installed", level=Level.ODD, advice=local.why_absent())
 
 
 def _keys(home: Path) -> Iterator[Finding]:
