@@ -75,7 +75,7 @@ async def room(home_of_its_own: Path) -> AsyncIterator[Room]:
     async with ScriptedServer() as server, mg.Studio(tokenizer=WordTokenizer(), extensions=()) as studio:
         made = Provider(name="Rude", base_url=server.base_url, model="m", max_context=4000, max_response=200)
         provider = save_provider(studio, made, KEY)
-        provider = studio.providers.save(provider_with(provider, timeout=0.3, max_retries=0))
+        provider = studio.providers.save(provider_with(provider, timeout=1, max_retries=0))
         book = studio.books.create(
             name="Salt", provider=provider, protocol=studio.protocols.create(name="Plain", temperature=0.7)
         )
