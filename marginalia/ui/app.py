@@ -24,9 +24,15 @@ from marginalia.ui.views.lore import LoreView
 from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
 from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
+from marginalia.ui.views.revisions import RevisionsView
 from marginalia.ui.views.run import RunView
+from marginalia.ui.views.search import SearchView
+from marginalia.ui.views.sides import SidesView
 from marginalia.ui.views.story import StoryView
+from marginalia.ui.views.summaries import SummariesView
+from marginalia.ui.views.tree import TreeView
 from marginalia.ui.views.turn import TurnView
+from marginalia.ui.workbench import Workbench
 from marginalia.values import BookId
 
 if TYPE_CHECKING:
@@ -50,6 +56,9 @@ KEYS = {
     "3": "tab 2",
     "4": "tab 3",
     "f": "focus",
+    "ctrl+z": "undo",
+    "ctrl+shift+z": "redo",
+    "ctrl+f": "search",
     "?": "keys",
 }
 
@@ -74,7 +83,15 @@ class Session:
     def __init__(self, studio: Studio) -> None:
         self.desk = Desk(studio)
         self._lens = Lens(self.desk)
-        self._story = StoryView(self.desk)
+        self._bench = bench = Workbench(self.desk)
+        self._story = StoryView(self.desk, bench)
+        self._left = SidesView(
+            self.desk,
+            bench,
+            outline=OutlineView(self.desk),
+            tree=TreeView(self.desk, bench),
+            summaries=SummariesView(self.desk, bench),
+        )
         self._turn = TurnView(self.desk)
         self._keys = Keys(keys=KEYS)
         self._keys.hear(key=self._key, width=self._width)
@@ -92,14 +109,15 @@ class Session:
             run=RunView(desk),
             sizing_mode="stretch_both",
         )
+        over = (DialogsView(desk), RevisionsView(desk, self._bench), self._keys)
         workspace = pn.Column(
-            self._story, self._turn, DialogsView(desk), self._keys, sizing_mode="stretch_both", margin=0
+            SearchView(desk, self._bench), self._story, self._turn, *over, sizing_mode="stretch_both", margin=0
         )
         return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
             header=[MastheadView(desk)],
-            sidebar=[OutlineView(desk)],
-            sidebar_width=240,
+            sidebar=[self._left],
+            sidebar_width=264,
             sidebar_resizable=True,
             main=[workspace],
             contextbar=[self._tabs],
@@ -159,7 +177,7 @@ class Session:
             await answer
 
     def _commands(self) -> dict[str, Callable[[], Any]]:
-        desk, story = self.desk, self._story
+        desk, story, bench = self.desk, self._story, self._bench
         tabs = {f"tab {at}": (lambda at=at: self._show_tab(at)) for at in range(4)}
         return tabs | {
             "generate": desk.generate,
@@ -172,6 +190,9 @@ class Session:
             "next": lambda: story.command("next"),
             "edit": lambda: story.command("edit"),
             "focus": self._focus,
+            "undo": bench.undo,
+            "redo": bench.redo,
+            "search": bench.open_search,
             "keys": lambda: desk.wish("keys"),
         }
 

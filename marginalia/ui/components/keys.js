@@ -1,11 +1,12 @@
 // Keys of the whole page. A single letter counts only while nobody types.
 export function render({ model }) {
   const typing = (event) => event.composedPath().some((el) => el.tagName === "TEXTAREA" || el.tagName === "INPUT" || el.tagName === "SELECT" || el.isContentEditable)
-  const name = (event) => [(event.ctrlKey || event.metaKey) && "ctrl", event.altKey && "alt", event.key.length === 1 ? event.key.toLowerCase() : event.key].filter(Boolean).join("+")
+  const name = (event) => [(event.ctrlKey || event.metaKey) && "ctrl", event.altKey && "alt", (event.ctrlKey || event.metaKey) && event.shiftKey && event.key.length === 1 && "shift", event.key.length === 1 ? event.key.toLowerCase() : event.key].filter(Boolean).join("+")
   const down = (event) => {
     const key = name(event), what = model.keys[key]
     if (!what || event.isComposing) return
-    if (typing(event) && !key.includes("+") && key !== "Escape") return
+    // While one types, steps back and forth are those of the typing.
+    if (typing(event) && (key.endsWith("+z") || !key.includes("+") && key !== "Escape")) return
     if (event.composedPath().some((el) => el.tagName === "DIALOG")) return
     if (key !== "Escape") event.preventDefault()
     say("key", { name: what })

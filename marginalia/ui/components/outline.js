@@ -12,20 +12,27 @@ export function render({ model }) {
     inner.style.height = total * ROW + "px"
     for (let at = from; at < to; at++) {
       const row = rows.get(at)
-      const el = h("div", { class: "row" + (at + 1 === chosen ? " chosen" : "") + (row?.partial ? " partial" : ""), role: "option", id: `row-${at}`, "aria-selected": String(at + 1 === chosen), onclick: () => choose(at + 1) },
+      const kind = [at + 1 === chosen && "chosen", row?.partial && "partial", row?.heading && "heading", row?.covered && "covered"].filter(Boolean).join(" ")
+      const el = h("div", { class: `row ${kind}`, role: "option", id: `row-${at}`, "aria-selected": String(at + 1 === chosen), title: facts(row), onclick: () => choose(at + 1) },
         h("span", { class: "n figure" }, at + 1),
-        h("span", { class: "words" }, row?.words ?? "…"),
-        h("span", { class: "meta figure" }, row?.of > 1 ? `${row.at}/${row.of}` : ""))
+        h("span", { class: "words" }, row?.label ? h("b", {}, row.label, " ") : null, row?.words ?? "…"),
+        h("span", { class: "meta figure" }, row?.of > 1 ? h("span", {}, `${row.at}/${row.of}`) : null, row?.bookmarked ? h("i", { "aria-label": "bookmarked" }, "★") : null, row?.summary ? h("i", { "aria-label": "has a summary" }, "S") : null,
+          row ? h("span", { class: "tokens" }, figure(row.tokens)) : null))
       el.style.top = at * ROW + "px"; out.push(el)
     }
     inner.replaceChildren(...(total ? out : [h("p", { class: "none quiet" }, "The parts of the story will stand here.")]))
     const wants = `${from}-${to}`
     if (total && wants !== asked && (stale || Array.from({ length: to - from }, (_, i) => from + i).some((at) => !rows.has(at)))) { asked = wants; say("rows", { from, to }) }
   }
+  const facts = (row) => row ? [`${figure(row.tokens)} tokens`, row.of > 1 && `version ${row.at} of ${row.of} (← →)`, row.covered && "stands in the prompt only through a summary", row.partial && "cut off", row.summary && `Summary: ${row.summary}`].filter(Boolean).join("\n") : ""
   const choose = (number) => { chosen = number; draw(); box.setAttribute("aria-activedescendant", `row-${number - 1}`); say("show", { number }) }
   box.addEventListener("scroll", draw, { passive: true }); new ResizeObserver(draw).observe(box)
   box.addEventListener("keydown", (event) => {
-    const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, Home: 1, End: total }[event.key]
+    const row = rows.get(chosen - 1), by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (by && row?.of > 1 && !event.altKey) { event.preventDefault(); say("step", { id: row.id, by }); return }
+    if (event.altKey || event.ctrlKey || event.metaKey) return
+    const page = Math.max(1, Math.floor(box.clientHeight / ROW) - 1)
+    const to = { PageDown: chosen + page, PageUp: chosen - page, Enter: chosen || 1, ArrowDown: chosen + 1, ArrowUp: chosen - 1, Home: 1, End: total }[event.key]
     if (to === undefined) return
     event.preventDefault(); choose(Math.max(1, Math.min(total, to)))
     const y = (chosen - 1) * ROW

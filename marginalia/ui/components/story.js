@@ -19,13 +19,18 @@ export function render({ model }) {
   new ResizeObserver(pin).observe(box)
 
   // One menu, moved to the part that asks for it.
-  const item = (label, what, key) => h("button", { role: "menuitem", onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
+  const item = (label, what, key) => h("button", { role: "menuitem", "data-what": what, onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
   const menu = h("div", { class: "menu", role: "menu", hidden: true },
-    item("Edit", "edit", "E"), item("Regenerate", "regenerate"), item("Swipe", "swipe"), item("Branch Story", "branch"),
-    item("Show Prompt", "prompt"), h("hr"), item("Delete", "delete"))
+    item("Edit", "edit", "E"), item("Regenerate", "regenerate"), item("Swipe", "swipe"), item("Branch Story", "branch"), h("hr"),
+    item("Show Prompt", "prompt"), item("Summary", "summary"), item("Revisions", "revisions"), item("Bookmark", "bookmark"), h("hr"),
+    item("Split here…", "cut"), item("Merge with the one before", "merge"), item("Delete", "delete"))
+  const entry = (what) => menu.querySelector(`[data-what=${what}]`)
   frame.append(menu)
   const close = () => { menu.hidden = true; menu.opener?.setAttribute("aria-expanded", "false") }
   const open = (id, opener) => {
+    const data = known.get(id).data
+    entry("bookmark").firstChild.textContent = data.bookmarked ? "Remove bookmark" : "Bookmark"
+    entry("summary").firstChild.textContent = data.summary ? "Show summary" : "Summary"; entry("merge").disabled = data.number === 1
     menu.partId = id; menu.opener = opener; menu.hidden = false; opener.setAttribute("aria-expanded", "true")
     const at = opener.getBoundingClientRect(), inside = frame.getBoundingClientRect()
     const top = at.bottom - inside.top + 4
@@ -35,13 +40,14 @@ export function render({ model }) {
   }
   frame.addEventListener("pointerdown", (event) => { if (!menu.hidden && !menu.contains(event.target) && event.target !== menu.opener) close() })
   menu.addEventListener("keydown", (event) => {
-    const items = [...menu.querySelectorAll("button")], at = items.indexOf(event.target)
+    const items = [...menu.querySelectorAll("button:enabled")], at = items.indexOf(event.target)
     if (event.key === "Escape") { event.stopPropagation(); close(); menu.opener?.focus() }
     else if (event.key === "ArrowDown") { event.preventDefault(); items[(at + 1) % items.length].focus() }
     else if (event.key === "ArrowUp") { event.preventDefault(); items[(at + items.length - 1) % items.length].focus() }
   })
 
-  const act = (what, id) => { if (what === "edit") say("edit", { id }); else say(what, { id }) }
+  let cutting = null // the part that is opened only to be split
+  const act = (what, id) => { cutting = what === "cut" ? id : null; say(what === "cut" ? "edit" : what, { id }) }
 
   const versions = (data) => data.of > 1 ? h("span", { class: "versions" },
     h("button", { class: "link", "aria-label": "Previous version", disabled: data.at <= 1, onclick: () => say("step", { id: data.id, by: -1 }) }, "‹"),
@@ -56,8 +62,12 @@ export function render({ model }) {
       data.last ? h("button", { class: "link", onclick: () => act("regenerate", data.id) }, "Regenerate") : null,
       data.last ? h("button", { class: "link", onclick: () => act("swipe", data.id) }, "Swipe") : null)
     const el = h("article", { class: "part" + (data.last ? " last" : "") + (data.partial ? " partial" : ""), tabIndex: -1, "aria-label": `Part ${data.number}` },
-      h("span", { class: "number figure" }, `#${data.number}`), more, body,
-      data.partial ? h("p", { class: "cut" }, h("span", {}, data.partial)) : null, foot)
+      h("span", { class: "number figure" }, `#${data.number}`,
+        data.bookmarked ? h("i", { title: "Bookmarked", "aria-label": "Bookmarked" }, "★") : null, data.summary ? h("i", { title: "A summary hangs here", "aria-label": "Has a summary" }, "S") : null),
+      data.label ? h("p", { class: "label" }, data.label) : null, more, body,
+      data.partial ? h("p", { class: "cut" }, h("span", {}, data.partial),
+        data.last ? h("button", { class: "link", title: "Have the model go on where it breaks off", onclick: () => say("continue_", { id: data.id }) }, "Continue") : null,
+        h("button", { class: "link", title: "It is whole as it is", onclick: () => say("keep", { id: data.id }) }, "Keep")) : null, foot)
     el.dataset.id = data.id
     return { el, body, data }
   }
@@ -91,6 +101,7 @@ export function render({ model }) {
     else if (!follow && anchor?.el.isConnected) box.scrollTop += anchor.el.getBoundingClientRect().top - before
     else pin()
     toEnd.hidden = follow || total === 0
+    if (words.length) paint()
   }
   const flash = (el) => { if (!el) return; el.classList.remove("shown"); void el.offsetWidth; el.classList.add("shown") }
 
@@ -133,7 +144,11 @@ export function render({ model }) {
     const leave = (keep) => { if (!part.editor) return; part.editor = null; clearTimeout(timer)
       if (keep) save(); else if (saved !== message.text) say("save", { id: message.id, text: message.text })
       area.replaceWith(part.body); hint.remove(); say("refresh", { id: message.id }); part.el.focus() }
-    const hint = h("p", { class: "hint quiet" }, "Saves by itself · Esc goes back to how it was · Ctrl+Enter closes")
+    const cut = () => { if (!part.editor) return; clearTimeout(timer); part.editor = null; saved = area.value; area.replaceWith(part.body); hint.remove()
+      say("split", { id: message.id, text: area.value, at: [...area.value.slice(0, area.selectionStart)].length }) }
+    const split = h("button", { class: "link", title: "What stands behind the cursor becomes a part of its own", onpointerdown: (event) => event.preventDefault(), onclick: cut }, "Split here")
+    const hint = h("p", { class: "hint quiet" }, cutting === message.id ? "Put the cursor where the new part shall begin, then: " : "Saves by itself · Esc goes back to how it was · Ctrl+Enter closes · ", split)
+    split.classList.toggle("strong", cutting === message.id); cutting = null
     area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(save, 900) })
     area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") leave(false); else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) leave(true) })
     area.addEventListener("blur", () => setTimeout(() => leave(true), 0))
@@ -149,7 +164,23 @@ export function render({ model }) {
     else { const all = [...book.querySelectorAll(".part[data-id]")], at = all.indexOf(shown()), el = all[Math.max(0, Math.min(all.length - 1, at + (message.name === "next" ? 1 : -1)))]
       if (el) { follow = false; el.scrollIntoView({ block: "start", behavior: "smooth" }); el.focus({ preventScroll: true }) } }
   }
+  // What is searched for is marked without touching the text: highlights are ranges that the browser paints.
+  let words = []
+  const marks = (message) => { words = message.words; paint() }
+  function paint() {
+    if (!window.CSS?.highlights) return
+    const ranges = []
+    if (words.length) for (const { body } of known.values()) {
+      const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT)
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const low = node.data.toLowerCase()
+        if (low.length !== node.data.length) continue
+        for (const word of words) for (let at = low.indexOf(word); at >= 0; at = low.indexOf(word, at + word.length)) { const range = new Range(); range.setStart(node, at); range.setEnd(node, at + word.length); ranges.push(range) }
+      }
+    }
+    CSS.highlights.set("mg-found", new Highlight(...ranges))
+  }
   const reset = () => { known.clear(); book.replaceChildren(); live = null; clearInterval(ticking); follow = true }
-  const say = connect(model, { window: window_, writing, idle, edit, command, reset })
+  const say = connect(model, { window: window_, writing, idle, edit, command, reset, marks })
   return frame
 }

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from marginalia.ui.components import StoryPaper
-from marginalia.ui.safe import safe
 from marginalia.ui.settler import Settler
+from marginalia.ui.telling import part_row
 from marginalia.ui.view import View
-from marginalia.ui.words import ago, count, doing
+from marginalia.ui.words import doing
 from marginalia.ui.work import aside
+from marginalia.ui.workbench import SUMMARIES, Paper
 from marginalia.values import PartId
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
     from marginalia.ui.reading import Shape
+    from marginalia.ui.workbench import Workbench
 
 _PAGE = 24
 _MOST = 240
@@ -40,13 +42,15 @@ class _Seen:
 class StoryView(View):
     """Keeps a window of the branch in the browser: its end at first, more on scrolling, around a part on demand."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, bench: Workbench) -> None:
         super().__init__(desk)
+        self._bench = bench
         self._paper = StoryPaper(sizing_mode="stretch_both")
         self._paper.hear(
             ready=self._ready, more=self._more, end=self._to_end, edit=self._edit, save=self._save, refresh=self._again,
             step=self._step, regenerate=self._regenerate, swipe=self._swipe, branch=self._branch, delete=self._delete,
-            prompt=self._prompt,
+            prompt=self._prompt, revisions=self._revisions, summary=self._summary, split=self._split,
+            merge=self._merge, bookmark=self._bookmark, keep=self._keep, continue_=self._continue,
         )  # fmt: skip
         self._first: int = 0
         self._stop: int = 0
@@ -59,6 +63,7 @@ class StoryView(View):
         self.follow("show", then=self._go_to)
         self.follow("beat", then=self._write)
         self.follow("running", then=self._running)
+        bench.param.watch(self._mark, ["found"])  # pyright: ignore[reportUnknownMemberType]
 
     def __panel__(self) -> StoryPaper:
         return self._paper
@@ -72,6 +77,7 @@ class StoryView(View):
     async def _ready(self, _: Said) -> None:
         self._seen.clear()
         self._paper.tell("reset", first=True)
+        self._mark()
         await self._send(end=True)
         if self.desk.running:
             self._settler = None
@@ -144,7 +150,15 @@ class StoryView(View):
 
     def _rows(self, parts: Sequence[PartId], wanted: dict[PartId, _Seen]) -> list[dict[str, Any]]:
         now = datetime.now(UTC)
-        return [_row(self.desk.studio.story.part(part), wanted[part], now) for part in parts]
+        story = self.desk.studio.story
+        return [
+            part_row(story.part(part), number=seen.number, versions=seen.versions, last=seen.last, now=now)
+            for part, seen in ((part, wanted[part]) for part in parts)
+        ]
+
+    def _mark(self, *_: object) -> None:
+        """Mark what was searched for, or nothing."""
+        self._paper.tell("marks", words=list(self._bench.found.words))
 
     # What is being written.
 
@@ -205,6 +219,30 @@ class StoryView(View):
     def _prompt(self, said: Said) -> None:
         self.desk.wish("prompt", _id(said))
 
+    def _revisions(self, said: Said) -> None:
+        self._bench.paper = Paper(name="revisions", part=_id(said))
+
+    def _summary(self, said: Said) -> None:
+        self._bench.side = SUMMARIES
+        shape: Shape | None = self.desk.shape
+        if shape is not None and shape.tree[_id(said)].summary_id is None:
+            self._bench.summarise(_id(said))
+
+    async def _split(self, said: Said) -> None:
+        await self._bench.split(_id(said), str(said["text"]), int(said["at"]))
+
+    async def _merge(self, said: Said) -> None:
+        await self._bench.merge(_id(said))
+
+    async def _bookmark(self, said: Said) -> None:
+        await self._bench.bookmark(_id(said))
+
+    async def _keep(self, said: Said) -> None:
+        await self._bench.keep(_id(said))
+
+    async def _continue(self, said: Said) -> None:
+        await self._bench.go_on(_id(said))
+
     async def _part(self, said: Said) -> Part | None:
         found: list[Part] = []
 
@@ -217,33 +255,3 @@ class StoryView(View):
 
 def _id(said: Said) -> PartId:
     return PartId(int(said["id"]))
-
-
-def _row(part: Part, seen: _Seen, now: datetime) -> dict[str, Any]:
-    at, of = seen.versions
-    return {
-        "id": part.id,
-        "number": seen.number,
-        "html": safe(part.text),
-        "partial": _cut_short(part),
-        "at": at,
-        "of": of,
-        "last": seen.last,
-        "facts": " · ".join(_facts(part, now)),
-    }
-
-
-def _cut_short(part: Part) -> str:
-    if part.partial:
-        return "it ends here: what had come was kept"
-    return "the answer's limit was reached here" if part.finish_reason == "length" else ""
-
-
-def _facts(part: Part, now: datetime) -> list[str]:
-    facts = [
-        part.model or "written by hand",
-        count(part.tokens, "token"),
-        count(part.words, "word"),
-        ago(part.created, now),
-    ]
-    return [*facts, "edited"] if part.edited else facts
