@@ -1,8 +1,8 @@
 """What llama.cpp takes from its cache from turn to turn: the specification's layout beside the stable one.
 
-Run ``python -m benchmarks.cache [TURNS]``; needs the bundled model. A story longer than the window goes on for some
-turns, lore comes and goes with what is asked for. Beside what the server reports stands what was predicted
-before.
+Run ``python -m benchmarks.cache [TURNS [stable|default]]``; needs the bundled model. A story longer than the window
+goes on for some turns, lore comes and goes with what is asked for. Beside what the server reports stands what was
+predicted before.
 """
 
 from __future__ import annotations
@@ -83,8 +83,10 @@ def _book(studio: mg.Studio, *, stable: bool, context: int, random: Random) -> m
     return studio.books.get(book.id)
 
 
-async def main(number: int) -> None:
+async def main(number: int = TURNS, only: str = "") -> None:
     for stable in (True, False):
+        if only and stable != (only == "stable"):
+            continue
         began = time.perf_counter()
         async with mg.Studio(":memory:", seed=1, extensions=()) as studio:
             found = await turns(studio, stable=stable, number=number)
@@ -101,4 +103,4 @@ async def main(number: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else TURNS))
+    asyncio.run(main(*map(int, sys.argv[1:2]), *sys.argv[2:3]))

@@ -9,6 +9,7 @@ import param
 
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.diff import diff
+from marginalia.prompt.leftout import missing
 from marginalia.studio.inspecting import WhatIf
 from marginalia.ui.reading import Shape
 from marginalia.ui.troubles import notice_of
@@ -18,6 +19,7 @@ from marginalia.values import PartId
 if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget
     from marginalia.prompt.diff import Diff
+    from marginalia.prompt.leftout import Missing
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
@@ -55,6 +57,7 @@ class Trial:
 
     wish: WhatIf
     prompt: Prompt | None = None
+    missing: tuple[Missing, ...] = ()
     budget: Budget | None = None
     text: str = ""
 
@@ -66,6 +69,7 @@ class Lens(param.Parameterized):
         class_=Look, default=None, allow_None=True, doc="A part's own prompt; None: now."
     )
     beginning = param.Parameter(default=None, doc="How much the server's cache holds of it: a Beginning.")
+    missing = param.Tuple(default=(), length=None, doc="What would not fit now, and what it needs: Missing.")
     against = param.String(default="", doc="What it is compared with; empty: nothing.")
     comparison = param.ClassSelector(class_=Comparison, default=None, allow_None=True, doc="The comparison.")
     trial = param.ClassSelector(
@@ -188,18 +192,20 @@ class Lens(param.Parameterized):
             self.trial = None
             return
         prompt, budget, text = None, None, ""
+        left: tuple[Missing, ...] = ()
         try:
             prompt = await self.desk.studio.what_if(
                 book.id, self.desk.turn.freeze(), context=wish.context, response=wish.response,
                 lore_tokens=wish.lore_tokens, parts=wish.parts, stable=wish.stable,
             )  # fmt: skip
-            budget = prompt.budget
+            budget, left = prompt.budget, await aside(missing, prompt)
         except ContextTooSmall as error:
             budget, text = error.budget, notice_of(error).text
         except Exception as error:  # noqa: BLE001 - whatever an extension does, the page goes on
             text = notice_of(error).text
         if asked == self._asked:
-            self.param.update(trial=Trial(wish=wish, prompt=prompt, budget=budget, text=text), look=None)
+            trial = Trial(wish=wish, prompt=prompt, missing=left, budget=budget, text=text)
+            self.param.update(trial=trial, look=None)
 
     async def climb(self) -> None:
         """See what contexts of several sizes would hold."""
@@ -222,7 +228,10 @@ class Lens(param.Parameterized):
     async def _follow(self, *_: object) -> None:
         prompt, book = self.desk.prompt, self.desk.book
         if prompt is not None and book is not None:
-            self.beginning = await aside(self.desk.studio.inspector.beginning, book.id, prompt)
+            beginning = await aside(self.desk.studio.inspector.beginning, book.id, prompt)
+            left = await aside(missing, prompt)
+            if prompt is self.desk.prompt:  # else a newer one is measured already
+                self.param.update(beginning=beginning, missing=left)
         if self.trial is not None:
             await self.try_out(replace(self.trial.wish))
         if self.against and self.look is None:

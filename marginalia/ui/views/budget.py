@@ -8,7 +8,6 @@ import panel as pn
 from bokeh.models import ColumnDataSource, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
-from marginalia.prompt.leftout import missing
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import WhatIfPanel
 from marginalia.ui.knobs import knobs, rung_rows, wish_of
@@ -59,7 +58,7 @@ class BudgetView(View):
             scroll="y-auto",
         )
         self.follow("budget", "prompt", "unsendable", then=self._update)
-        lens.param.watch(self._update, ["look", "trial", "beginning"])  # pyright: ignore[reportUnknownMemberType]
+        lens.param.watch(self._update, ["look", "trial", "beginning", "missing"])  # pyright: ignore[reportUnknownMemberType]
         lens.param.watch(self._climbed, ["rungs"])  # pyright: ignore[reportUnknownMemberType]
         self._update()
 
@@ -138,12 +137,11 @@ class BudgetView(View):
 
     def _tell(self, trial: Trial | None) -> None:
         desk, panel = self.desk, self._whatif
-        prompt = trial.prompt if trial is not None else desk.prompt
-        look = self._lens.look
+        left: tuple[Missing, ...] = trial.missing if trial is not None else self._lens.missing
         panel.param.update(
             tried=trial is not None,
             told=_told(trial, desk.prompt),
-            missing=[_missing_row(each) for each in missing(prompt)] if prompt is not None and look is None else [],
+            missing=[_missing_row(each) for each in left] if self._lens.look is None else [],
             protocol=dict(desk.library.protocols).get(desk.book.protocol_id or 0, "")
             if desk.library is not None and desk.book is not None else "",
             stable=bool(desk.book is not None and desk.book.settings.get("stable_layout")),

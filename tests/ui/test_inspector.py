@@ -1,0 +1,250 @@
+"""What the inspector shows: a picture that adds up, knobs that bear anything, words that called lore, comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginalia as mg
+from marginalia.lore.book import Entry
+from marginalia.lore.verdicts import Hit, Verdict
+from marginalia.prompt.budget import Budget, Costs
+from marginalia.prompt.segments import Segment, SegmentKind
+from marginalia.studio.inspecting import WhatIf
+from marginalia.testing import ScriptedServer, Stream, WordTokenizer
+from marginalia.ui.desk import Desk
+from marginalia.ui.knobs import knobs, rung_rows, wish_of
+from marginalia.ui.lens import Lens
+from marginalia.ui.messages import message_rows
+from marginalia.ui.picture import bars, shares_of
+from marginalia.ui.view import View
+from marginalia.values import Limits, Message
+
+numbers = st.integers(0, 3000)
+segments = st.lists(
+    st.builds(
+        Segment,
+        kind=st.sampled_from(SegmentKind),
+        message=st.just(0),
+        start=st.just(0),
+        end=st.just(1),
+        tokens=numbers,
+        source=st.text(max_size=5),
+    ),
+    max_size=20,
+)
+
+
+# The picture.
+
+
+@given(
+    st.builds(Costs, system=numbers, lore=numbers, request=numbers, jailbreak=numbers, inserts=numbers),
+    st.integers(0, 20_000),
+    numbers,
+    segments,
+)
+def test_the_picture_is_the_budget_and_no_piece_leaves_its_share(
+    costs: Costs, context: int, story: int, pieces: list[Segment]
+) -> None:
+    budget = Budget(limits=Limits(context=context, response=100), costs=costs, story=story, sent_parts=2)
+    shares = [share for share in budget.shares if share.tokens > 0]
+    found = bars(shares, pieces)
+    above = [at for at, top in enumerate(found["top"]) if top > 0.5]
+    assert sum(found["right"][at] - found["left"][at] for at in above) == sum(
+        share.tokens for share in shares
+    )
+    spans = {(found["left"][at], found["right"][at]) for at in above}
+    for at in set(range(len(found["top"]))) - set(above):
+        assert any(left <= found["left"][at] <= found["right"][at] <= right for left, right in spans)
+    assert len({len(column) for column in found.values()}) == 1
+
+
+# The knobs.
+
+BOOK = mg.Book(name="B", settings={"lore_tokens": 300})
+BUDGET = Budget(limits=Limits(context=4096, response=512), branch_parts=9)
+
+
+def test_knobs_left_where_they_are_wish_for_nothing() -> None:
+    values = {knob["name"]: knob["value"] for knob in knobs(BUDGET, BOOK)}
+    assert values == {"context": 4096, "response": 512, "lore_tokens": 300, "parts": 0}
+    assert wish_of(values, BUDGET, BOOK) == WhatIf()
+
+
+json = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(json | st.dictionaries(st.sampled_from(["context", "response", "lore_tokens", "parts"]), json))
+def test_whatever_a_browser_sends_is_a_wish_within_bounds(values: object) -> None:
+    wish = wish_of(values, BUDGET, BOOK)
+    for name in ("context", "response", "lore_tokens", "parts"):
+        number = getattr(wish, name)
+        assert number is None or 0 <= number <= 131_072
+
+
+# Words that called lore.
+
+
+def verdict(name: str, *hits: tuple[str, int, int]) -> Verdict:
+    found = tuple(Hit(key="k", source=source, start=start, end=end) for source, start, end in hits)
+    return Verdict(entry=Entry(name=name), lorebook="L", active=True, hits=found)
+
+
+def test_words_that_called_an_entry_are_pieces_of_their_own() -> None:
+    text = "The lore.\n\nRing the bell."
+    request = Segment(
+        kind=SegmentKind.REQUEST, message=0, start=11, end=len(text), tokens=3, source="request"
+    )
+    rows = message_rows(
+        [Message(role="user", content=text)], [request], [verdict("Bell", ("request", 9, 13))]
+    )
+    pieces = [(piece["text"], bool(piece.get("calls"))) for piece in rows[0]["pieces"]]
+    assert pieces == [("The lore.\n\n", False), ("Ring the ", False), ("bell", True), (".", False)]
+    assert rows[0]["pieces"][2]["title"].startswith("calls Bell\n")
+
+
+places = st.tuples(st.sampled_from(["request", "part 1", "part 9"]), st.integers(-3, 40), st.integers(-3, 40))
+
+
+@given(st.text(min_size=30, max_size=30), st.integers(0, 20), st.lists(places, max_size=8))
+def test_no_character_is_lost_whatever_called_lore(
+    text: str, start: int, hits: list[tuple[str, int, int]]
+) -> None:
+    request = Segment(kind=SegmentKind.REQUEST, message=0, start=start, end=30, tokens=3)
+    rows = message_rows(
+        [Message(role="user", content=text)], [request], [verdict("A", *hits), verdict("B", *hits)]
+    )
+    assert "".join(piece["text"] for piece in rows[0]["pieces"]) == text
+
+
+# The lens. Panel, which ``View`` loads, lets parameters be watched by coroutines.
+
+assert View
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def lens(server: ScriptedServer) -> AsyncIterator[Lens]:
+    async with mg.Studio(":memory:", extensions=(), tokenizer=WordTokenizer()) as studio:
+        provider = studio.providers.create(
+            name="Scripted", base_url=server.base_url, model="m", max_context=2000, max_response=200
+        )
+        book = studio.books.create(name="B", provider=provider, protocol=studio.protocols.create(name="P"))
+        for _ in range(20):
+            studio.story.append(book, "word " * 60)
+        desk = Desk(studio)
+        lens = Lens(desk)
+        await desk.open()
+        await until(lambda: lens.beginning is not None)
+        yield lens
+        desk.close()
+        await asyncio.sleep(0)
+
+
+async def until(met: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not met():  # noqa: ASYNC110 - what is awaited has no event of its own
+            await asyncio.sleep(0.01)
+
+
+async def write(lens: Lens, server: ScriptedServer) -> mg.Part:
+    assert lens.desk.book is not None
+    server.script(Stream("Done."))
+    outcome = await lens.desk.studio.generate(lens.desk.book, lens.desk.turn.freeze()).settled()
+    assert outcome.part is not None
+    await until(lambda: outcome.part.id in lens.desk.shape.branch and not lens.desk.running)
+    return outcome.part
+
+
+async def test_a_trial_is_shown_and_then_kept(lens: Lens) -> None:
+    sent = lens.desk.budget.sent_parts
+    await lens.try_out(WhatIf(context=3000))
+    assert lens.trial is not None
+    assert lens.trial.budget is not None
+    assert lens.trial.budget.sent_parts > sent
+    assert len(lens.trial.missing) == 20 - lens.trial.budget.sent_parts
+    assert lens.desk.budget.sent_parts == sent
+    await lens.apply()
+    assert lens.trial is None
+    await until(lambda: lens.desk.budget.limits.context == 3000)
+
+
+async def test_a_trial_that_cannot_be_sent_says_why(lens: Lens) -> None:
+    await lens.try_out(WhatIf(context=220))
+    assert lens.trial is not None
+    assert lens.trial.prompt is None
+    assert lens.trial.text
+    await lens.try_out(WhatIf())
+    assert lens.trial is None
+
+
+async def test_what_is_missing_needs_more_the_older_it_is(lens: Lens) -> None:
+    needs = [each.needs for each in lens.missing]
+    assert len(needs) == 20 - lens.desk.budget.sent_parts
+    assert needs == sorted(needs)
+    assert 0 < needs[0] <= 160
+    prompt = await lens.desk.studio.what_if(lens.desk.book, context=2000 + needs[1])
+    assert prompt.budget.sent_parts == lens.desk.budget.sent_parts + 2
+
+
+async def test_a_part_is_looked_at_and_compared_with_now(lens: Lens, server: ScriptedServer) -> None:
+    part = await write(lens, server)
+    await lens.look_at(part.id)
+    assert lens.look is not None
+    assert lens.look.number == 21
+    assert lens.shown is lens.look.receipt
+    assert shares_of(lens.look.receipt)
+    await lens.compare_with("now")
+    assert lens.comparison is not None
+    assert lens.comparison.diff is not None
+    assert any("21" in change.source for change in lens.comparison.diff.changes)
+    await lens.now()
+    assert lens.shown is lens.desk.prompt
+    assert lens.comparison is None
+
+
+async def test_a_part_written_by_hand_has_nothing_to_compare(lens: Lens) -> None:
+    await lens.compare_with(f"part:{lens.desk.shape.branch[0]}")
+    assert lens.comparison is None  # it is none of those that are offered
+    await lens.compare_with(f"part:{lens.desk.shape.branch[-1]}")
+    assert lens.comparison is not None
+    assert "written by hand" in lens.comparison.text
+
+
+async def test_what_can_be_compared_with_has_other_branches_and_settings(lens: Lens) -> None:
+    studio, branch = lens.desk.studio, lens.desk.shape.branch
+    studio.story.go_to(studio.story.fork(branch[9]))
+    await until(lambda: len(lens.desk.shape.branch) == 10)
+    assert "the branch that ends in part 20" in [name for _, name in lens.choices()]
+    await lens.compare_with("double")
+    assert lens.comparison is not None
+    assert lens.comparison.diff is not None
+    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 4,000.",)
+    await lens.compare_with("stable")
+    assert lens.comparison.diff is not None
+
+
+async def test_the_rungs_mark_where_one_is(lens: Lens) -> None:
+    await lens.climb()
+    rows = rung_rows(lens.rungs, 8192)
+    assert [row["label"] for row in rows] == ["4k", "8k", "16k", "32k", "128k"]
+    assert [row["here"] for row in rows] == [False, True, False, False, False]
+    assert rows[-1]["text"] == "20 of 20 parts"
