@@ -69,7 +69,7 @@ class Lens(param.Parameterized):
         class_=Look, default=None, allow_None=True, doc="A part's own prompt; None: now."
     )
     beginning = param.Parameter(default=None, doc="How much the server's cache holds of it: a Beginning.")
-    missing = param.Tuple(default=(), length=None, doc="What would not fit now, and what it needs: Missing.")
+    missing = param.Parameter(default=(), doc="What would not fit now, and what it needs: Missing.")
     against = param.String(default="", doc="What it is compared with; empty: nothing.")
     comparison = param.ClassSelector(class_=Comparison, default=None, allow_None=True, doc="The comparison.")
     trial = param.ClassSelector(
