@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from marginalia.testing import Raw, ScriptedServer
 from tests.inference.asking import ask, call
+from tests.inference.test_wire import cut_up, is_beginning, seen
+from tests.inference.wire_cases import read_pieces
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
+STREAMS = sorted(
+    file.stem for file in CAPTURES.glob("*.raw") if b"text/event-stream" in file.read_bytes()[:1000].lower()
+)
 LIGHTHOUSE = "She opened the door to the room and peered into the room's i"
 
 
@@ -73,3 +80,38 @@ async def test_a_captured_refusal_of_a_strict_template_is_learned_from() -> None
         asked = await ask(call(server.provider(max_retries=0)))
     assert asked.text.startswith(LIGHTHOUSE)
     assert len(asked.progress) == 1
+
+
+def body(raw: bytes) -> bytes:
+    """The body of a recorded response, its chunked framing taken off."""
+    head, _, rest = raw.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" not in head.lower():
+        return rest
+    found = bytearray()
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        found += rest[: int(size, 16)]
+        rest = rest[int(size, 16) + 2 :]
+    return bytes(found)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_captured_stream_reads_the_same_in_every_chunking(name: str, data: st.DataObject) -> None:
+    whole = body((CAPTURES / f"{name}.raw").read_bytes())
+    assert seen(read_pieces(data.draw(cut_up(whole)))) == seen(read_pieces([whole]))
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_captured_stream_cut_anywhere_keeps_its_text_and_is_never_a_silent_success(name: str) -> None:
+    whole = body((CAPTURES / f"{name}.raw").read_bytes())
+    read = read_pieces([whole])
+    # Every byte of the last event, where a stream ends, and some hundred places before it.
+    for end in [
+        *range(0, len(whole), max(1, len(whole) // 300)),
+        *range(max(0, len(whole) - 200), len(whole)),
+    ]:
+        got = read_pieces([whole[:end]])
+        assert got.error is not None or got.complete
+        assert is_beginning(got, read)

@@ -48,17 +48,27 @@ class Got:
     error: ModelError | None = None
 
 
+def body_of(case: Mapping[str, Any]) -> bytes:
+    """The body of a case."""
+    return base64.b64decode(case["body_b64"]) if "body_b64" in case else case["body"].encode()
+
+
 def read(case: Mapping[str, Any], size: int) -> Got:
     """The answer in the case's body, fed in pieces of *size* bytes (0: whole)."""
-    body = base64.b64decode(case["body_b64"]) if "body_b64" in case else case["body"].encode()
+    body = body_of(case)
     if not 200 <= case.get("status", 200) < 300:
         return Got(error=from_response(case["status"], case.get("headers") or {}, body))
-    reader = AnswerReader()
     step = size or max(1, len(body))
+    return read_pieces([body[at : at + step] for at in range(0, len(body), step)])
+
+
+def read_pieces(pieces: list[bytes]) -> Got:
+    """The answer in a body of status 200 that arrives in *pieces*."""
+    reader = AnswerReader()
     error: ModelError | None = None
     text, reasoning, ending = "", "", Ending()
     try:
-        for arrival in _arrivals(reader, [body[at : at + step] for at in range(0, len(body), step)]):
+        for arrival in _arrivals(reader, pieces):
             match arrival:
                 case Chunk("text", piece):
                     text += piece
