@@ -36,7 +36,6 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "auto_checkpoint_skip_wal_threshold": 1_000_000_000,
 }
 _AFTER_CONNECT = (
-    "SET enable_progress_bar = false",
     "SET GLOBAL TimeZone = 'UTC'",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -47,11 +46,19 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     """Open the file (``None``: a database in memory); failures are ``StoreError``s."""
     try:
         connection = duckdb.connect(":memory:" if path is None else str(path), config=_CONFIG)
+        _without_progress_bar(connection)
         for statement in _AFTER_CONNECT:
             connection.execute(statement)
     except duckdb.Error as error:
         raise translated(error, path) from error
     return connection
+
+
+def _without_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Long queries draw nothing. In a notebook without ipywidgets they cannot, and there DuckDB refuses to be told."""
+    shown = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if shown == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
 
 
 class Engine:

@@ -59,6 +59,7 @@ def _start(app: Callable[[], Any], port: int) -> Any:  # noqa: ANN401 - Panel's 
         address=_HOST,
         show=False,
         threaded=True,
+        verbose=False,
         websocket_origin=[f"{_HOST}:{port}", f"localhost:{port}"],
     )
 

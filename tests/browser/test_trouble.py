@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from marginalia import Studio
+from marginalia.testing import ScriptedServer, Stream
 from tests.browser.conftest import App
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """The home folder on a disk of its own that is soon full."""
+    mount = shutil.which("mount")
+    options = ["-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tmp_path)]
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    yield tmp_path
+    subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
 def test_a_book_without_a_model_says_how_to_connect_one(
@@ -81,5 +96,31 @@ def test_without_any_book_one_is_asked_for(
     expect(dialog).to_contain_text("New book")
     page.get_by_label("Title").fill("The First")
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_role("combobox", name="Book", exact=True).locator("option:checked")).to_have_text("The First")
+    expect(page.get_by_role("combobox", name="Book", exact=True).locator("option:checked")).to_have_text(
+        "The First"
+    )
     expect(page.get_by_text("Nothing is written yet.")).to_be_visible()
+
+
+def test_a_full_disk_is_said_and_the_story_stays(
+    small_disk: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with ScriptedServer(default=Stream("The sea ", "rose.")) as model:
+        with Studio(small_disk / "marginalia.db") as studio:
+            provider = studio.providers.create(name="M", base_url=model.base_url, model="m", max_context=4096)
+            book = studio.books.create(
+                name="Full", provider=provider, protocol=studio.protocols.create(name="Plain")
+            )
+            studio.story.append(book, "It was night.")
+        page = open_page(start_app().url + f"?book={book.id}")
+        with suppress(OSError), (small_disk / "ballast").open("wb", buffering=0) as ballast:
+            while ballast.write(bytes(4096)):
+                pass
+        page.get_by_label("Instructions").fill("The tide comes in.")
+        page.get_by_role("button", name="Generate", exact=True).click()
+        expect(page.get_by_role("alert").filter(has_text="disk")).to_be_visible()
+        expect(page.get_by_role("article", name="Part 1")).to_contain_text("It was night.")
+        expect(page.get_by_label("Instructions")).to_have_value("The tide comes in.")
+        (small_disk / "ballast").unlink()
+        page.get_by_role("button", name="Generate", exact=True).click()
+        expect(page.get_by_role("article", name="Part 2")).to_contain_text("The sea rose.")
