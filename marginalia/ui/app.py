@@ -15,12 +15,14 @@ from panel_material_ui.widgets import Button
 from marginalia.errors import MarginaliaError
 from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
+from marginalia.ui.explorer import Explorer
 from marginalia.ui.house import studio_of
 from marginalia.ui.lens import Lens
 from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
 from marginalia.ui.views.dialogs import DialogsView
 from marginalia.ui.views.lore import LoreView
+from marginalia.ui.views.lorebooks import LorebooksView
 from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
 from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
@@ -83,6 +85,7 @@ class Session:
     def __init__(self, studio: Studio) -> None:
         self.desk = Desk(studio)
         self._lens = Lens(self.desk)
+        self._explorer = Explorer(self.desk)
         self._bench = bench = Workbench(self.desk)
         self._story = StoryView(self.desk, bench)
         self._left = SidesView(
@@ -104,12 +107,13 @@ class Session:
         desk = self.desk
         self._tabs = Inspector(
             budget=BudgetView(desk, self._lens),
-            lore=LoreView(desk),
+            lore=LoreView(desk, self._explorer),
             prompt=PromptView(desk, self._lens),
             run=RunView(desk),
             sizing_mode="stretch_both",
         )
-        over = (DialogsView(desk), RevisionsView(desk, self._bench), self._keys)
+        shelf = LorebooksView(desk, self._explorer)
+        over = (DialogsView(desk), RevisionsView(desk, self._bench), shelf, self._keys)
         workspace = pn.Column(
             SearchView(desk, self._bench), self._story, self._turn, *over, sizing_mode="stretch_both", margin=0
         )

@@ -51,15 +51,6 @@ class OutlineList(Piece):
     _stylesheets = style("outline")
 
 
-class LoreList(Piece):
-    """Every lore entry, in or not, and why; one of them open for reading and editing."""
-
-    empty = param.String(default="This book has no lorebook.", doc="What stands there without any entry.")
-
-    _esm = script("forms", "lore")
-    _stylesheets = style("lore", "forms")
-
-
 class PromptPaper(Piece):
     """The messages of a prompt."""
 

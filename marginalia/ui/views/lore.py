@@ -1,123 +1,190 @@
-"""The lore tab: every entry, in or not, and why; one open entry with its gates and its form."""
+"""The lore tab: every entry, in or not, and why; what is scanned; one open entry with its form; the replay."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from marginalia.lore.book import Entry, Lorebook
-from marginalia.models import EntryModel
-from marginalia.ui.components import LoreList
-from marginalia.ui.forms import described, fill
+from marginalia.ui.components.exploring import LoreExplorer
+from marginalia.ui.entry_form import ROLES, entry_from, fields_of, keys_of, problems_of
+from marginalia.ui.exploring import Source
+from marginalia.ui.lore_map import LoreMap, told
+from marginalia.ui.marks import scanned
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
-from marginalia.values import EntryId
+from marginalia.values import EntryId, LorebookId
 
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
-    from marginalia.prompt.segments import Prompt
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
+    from marginalia.ui.explorer import Explorer, Findings
+    from marginalia.ui.exploring import Kind
 
 LORE_TAB = 1
-_WIDE = ("name", "payload", "filter_text")
+_NEW = EntryId(0)
+_KINDS: Mapping[str, Kind] = {kind: kind for kind in ("next", "end", "part", "asked", "pasted")}
+_GIVEN = ("id", "uid", "lorebook_id", "created", "raw")
 
 
 class LoreView(View):
     """Tells the browser which verdicts changed; only while the tab is open."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, explorer: Explorer) -> None:
         super().__init__(desk)
-        self._list = LoreList(sizing_mode="stretch_both")
+        self._explorer = explorer
+        self._map = LoreMap(self._went)
+        self._list = LoreExplorer(map=self._map.pane, roles=dict(ROLES), sizing_mode="stretch_both")
         self._list.hear(
-            ready=self._ready,
-            open=self._open,
-            shut=self._shut,
-            save=self._save,
-            delete=self._delete,
-            new=self._new,
-        )
+            ready=self._ready, open=self._open, shut=self._shut, draft=self._draft, save=self._save,
+            delete=self._delete, new=self._new, source=self._source, map=self._unfold,
+            cancel=lambda _: explorer.cancel_map(), shelves=self._shelves, many=self._many,
+        )  # fmt: skip
         self._told: dict[int, dict[str, Any]] = {}
-        self._opened: EntryId | None = None
-        self.follow("prompt", "tab", then=self._update)
+        self._form: EntryId | None = None
+        self.follow("tab", then=self._update)
+        self.follow("shape", then=self._reshape)
+        self.follow("library", then=self._shelved)
+        explorer.param.watch(self._update, ["findings"])  # pyright: ignore[reportUnknownMemberType]
+        explorer.param.watch(self._mapped, ["map", "mapping"])  # pyright: ignore[reportUnknownMemberType]
 
-    def __panel__(self) -> LoreList:
+    def __panel__(self) -> LoreExplorer:
         return self._list
+
+    # What is shown.
 
     def _ready(self, _: Said) -> None:
         self._told.clear()
-        self._update()
+        self._form = None
+        self._explorer.begin()
+        self._update(first=True)
 
-    def _update(self, *_: object) -> None:
-        prompt: Prompt | None = self.desk.prompt
-        if self.desk.tab != LORE_TAB or prompt is None:
+    def _reshape(self, *_: object) -> None:
+        self._list.parts = len(self.desk.shape.branch) if self.desk.shape is not None else 0
+
+    def _shelved(self, *_: object) -> None:
+        self._list.lorebooks = [list(each) for each in self.desk.library.lorebooks]
+
+    def _update(self, *_: object, first: bool = False) -> None:
+        findings: Findings | None = self._explorer.findings
+        if self.desk.tab != LORE_TAB and not first:
             return
-        rows = {verdict.entry.id: _row(verdict) for verdict in prompt.lore}
-        if list(rows) != list(self._told):
+        rows = {int(row["id"]): row for row in findings.rows if row["id"]} if findings is not None else {}
+        if first or list(rows) != list(self._told):
             self._list.tell("lore", first=True, rows=list(rows.values()))
-        elif changed := [row for each, row in rows.items() if row != self._told[each]]:
+        elif changed := [row for each, row in rows.items() if row is not self._told[each]]:
             self._list.tell("patch", rows=changed)
-        self._told = {int(each): row for each, row in rows.items()}
-        if self._opened is not None:
-            self._tell_entry(self._opened)
+        self._told = rows
+        opened = findings.opened if findings is not None else None
+        if findings is not None:
+            self._list.tell("scanned", texts=scanned(findings.scan, findings.verdicts, opened))
+        if self._explorer.opened is not None:
+            self._tell_verdict(opened)
 
-    def _open(self, said: Said) -> None:
-        self._opened = EntryId(int(said["id"]))
-        self._tell_entry(self._opened)
-
-    def _shut(self, _: Said) -> None:
-        self._opened = None
-
-    def _new(self, _: Said) -> None:
-        self._opened = None
-        self._list.tell(
-            "entry", id=0, title="New entry", lorebook="", gates=[], fields=_fields(Entry()), saved=False
+    def _tell_verdict(self, verdict: Verdict | None) -> None:
+        explorer = self._explorer
+        if verdict is not None and explorer.draft is None and self._form != verdict.entry.id:
+            stored = explorer.stored(verdict.entry.id) or verdict.entry
+            self._tell_form(stored, verdict.entry.name, verdict.lorebook)
+        gates = (
+            [{"passed": gate.passed, "text": gate.text} for gate in verdict.gates]
+            if verdict is not None
+            else []
         )
-
-    def _verdict(self, entry: EntryId) -> Verdict | None:
-        prompt: Prompt | None = self.desk.prompt
-        return (
-            next((each for each in prompt.lore if each.entry.id == entry), None)
-            if prompt is not None
-            else None
-        )
-
-    def _tell_entry(self, entry: EntryId, *, saved: bool = False) -> None:
-        verdict = self._verdict(entry)
-        if verdict is None:
-            return
-        gates = [{"passed": gate.passed, "text": gate.text} for gate in verdict.gates]
+        if verdict is not None and not gates:
+            gates = [{"passed": verdict.active, "text": verdict.reason}]
+        entry = explorer.draft or (verdict.entry if verdict is not None else Entry())
         self._list.tell(
-            "entry", id=entry, title=verdict.entry.name or "(no name)", lorebook=verdict.lorebook,
-            gates=gates or [{"passed": verdict.active, "text": verdict.reason}],
-            fields=_fields(verdict.entry), saved=saved,
+            "verdict", id=explorer.opened, state=_state(verdict), gates=gates, problems=problems_of(entry),
+            reason=verdict.reason if verdict is not None else "", tokens=verdict.tokens if verdict is not None else 0,
         )  # fmt: skip
 
+    def _tell_form(self, entry: Entry, title: str, lorebook: str) -> None:
+        everyday, more = fields_of(entry)
+        self._form = entry.id
+        self._list.tell(
+            "entry", id=entry.id, title=title or "(no name)", lorebook=lorebook, fields=everyday, more=more,
+            keys=keys_of(entry),
+        )  # fmt: skip
+
+    def _mapped(self, *_: object) -> None:
+        explorer = self._explorer
+        self._list.mapping = explorer.mapping
+        if explorer.map is not None and not explorer.mapping:
+            self._map.show(explorer.map)
+            self._list.map_text = told(explorer.map)
+            counts = {
+                str(each): [number, explorer.map.last.get(each, 0)]
+                for each, number in explorer.map.fired.items()
+            }
+            self._list.tell("counts", parts=explorer.map.parts, counts=counts)
+
+    # What a person does.
+
+    def _open(self, said: Said) -> None:
+        self._form = None
+        self._explorer.open(EntryId(int(said["id"])))
+
+    def _shut(self, _: Said) -> None:
+        self._form = None
+        self._explorer.open(None)
+
+    def _new(self, _: Said) -> None:
+        self._explorer.open(None)
+        self._tell_form(Entry(), "New entry", "")
+        self._explorer.try_out(Entry())
+
+    def _source(self, said: Said) -> None:
+        kind = _KINDS.get(str(said.get("kind")), "next")
+        number = int(said.get("number") or 0)
+        self._explorer.look(Source(kind=kind, number=number, text=str(said.get("text") or "")))
+
+    def _unfold(self, said: Said) -> None:
+        self._explorer.unfold_map(on=bool(said.get("on")))
+
+    def _went(self, entry: EntryId, part: int) -> None:
+        """A cell was clicked: show its part, and explain it as it was then."""
+        self.desk.show = part
+        self._list.tell("went", id=entry, number=part)
+        self._form = None
+        self._explorer.source = Source(kind="asked", number=part)
+        self._explorer.open(entry)
+
+    def _shelves(self, _: Said) -> None:
+        self._explorer.shelves += 1
+
+    def _known(self, number: int) -> Entry:
+        return (self._explorer.stored(EntryId(number)) if number else None) or Entry()
+
+    def _draft(self, said: Said) -> None:
+        draft, errors = entry_from(said, self._known(int(said["id"])))
+        self._list.tell("problem", errors=errors)
+        self._explorer.try_out(draft)
+
     async def _save(self, said: Said) -> None:
-        model = EntryModel()
-        known = self._verdict(EntryId(int(said["id"])))
-        model.take(known.entry if known is not None else Entry())
-        errors = fill(model, dict(said["values"]))
-        if not errors and not model.name.strip():
+        known = self._known(int(said["id"]))
+        wanted, errors = entry_from(said, known)
+        if not errors and not wanted.name.strip():
             errors = {"name": "An entry needs a name."}
         if errors:
             self._list.tell("problem", errors=errors)
-            return
-        if await self.desk.attempt(self._store(model, known.entry if known is not None else None)):
+        elif await self.desk.attempt(self._store(wanted)):
             self._list.tell("closed")
             await self.desk.refresh()
 
-    async def _store(self, model: EntryModel, entry: Entry | None) -> None:
+    async def _store(self, entry: Entry) -> None:
         lorebooks = self.desk.studio.lorebooks
-        if entry is not None:
-            await aside(lorebooks.save_entry, model.freeze(entry))
+        if entry.id:
+            await aside(lorebooks.save_entry, entry)
             return
-        fresh = model.freeze(Entry())
         lorebook = await self._lorebook()
-        await aside(
-            lorebooks.add_entry, lorebook, name=fresh.name, payload=fresh.payload, filter=fresh.filter,
-            enabled=fresh.enabled, ordinal=fresh.ordinal, insertion=fresh.insertion, tags=fresh.tags,
-            negative_tags=fresh.negative_tags,
-        )  # fmt: skip
+        values: dict[str, Any] = {
+            each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in _GIVEN
+        }
+        await aside(lorebooks.add_entry, lorebook, **values)
 
     async def _lorebook(self) -> Lorebook:
         """The book's lorebook; one of its own name is made when it has none."""
@@ -129,25 +196,39 @@ class LoreView(View):
         return await aside(studio.lorebooks.get, book.lorebook_id)
 
     async def _delete(self, said: Said) -> None:
-        verdict = self._verdict(EntryId(int(said["id"])))
         deleting = self.desk.studio.lorebooks.delete_entry
-        if verdict is not None and await self.desk.attempt(aside(deleting, verdict.entry)):
+        if await self.desk.attempt(aside(deleting, EntryId(int(said["id"])))):
             self._list.tell("closed")
             await self.desk.refresh()
 
+    async def _many(self, said: Said) -> None:
+        """Do one thing to many entries."""
+        entries = [
+            each for number in said.get("ids") or () if (each := self._explorer.stored(EntryId(int(number))))
+        ]
+        if await self.desk.attempt(
+            aside(self._change_all, entries, str(said.get("what")), str(said.get("value") or ""))
+        ):
+            await asyncio.sleep(0)
+            await self.desk.refresh()
 
-def _row(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "id": verdict.entry.id,
-        "name": verdict.entry.name,
-        "lorebook": verdict.lorebook,
-        "active": verdict.active,
-        "reason": verdict.reason,
-        "tokens": verdict.tokens,
-    }
+    def _change_all(self, entries: list[Entry], what: str, value: str) -> None:
+        lorebooks = self.desk.studio.lorebooks
+        for entry in entries:
+            match what:
+                case "on" | "off":
+                    lorebooks.save_entry(replace(entry, enabled=what == "on"))
+                case "tag" if value.strip():
+                    lorebooks.save_entry(replace(entry, tags=(*entry.tags, value.strip())))
+                case "move" if value.isdigit():
+                    lorebooks.save_entry(replace(entry, lorebook_id=LorebookId(int(value))))
+                case "delete":
+                    lorebooks.delete_entry(entry)
+                case _:
+                    pass
 
 
-def _fields(entry: Entry) -> list[dict[str, Any]]:
-    model = EntryModel()
-    model.take(entry)
-    return described(model, wide=_WIDE, areas=("payload",))
+def _state(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    return "in" if verdict.active else "nearly" if verdict.nearly else "out"

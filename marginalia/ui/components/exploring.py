@@ -1,0 +1,33 @@
+"""The components of lore: the explorer, and the lorebooks."""
+
+from __future__ import annotations
+
+import param
+from panel.viewable import Child
+
+from marginalia.ui.components.base import Piece, script, style
+
+
+class LoreExplorer(Piece):
+    """Every lore entry, in or not, and why; what is scanned; the open entry and its form; the replay below.
+
+    It stands in the inspector, and spreads over the page when there is more to do.
+    """
+
+    map = Child(doc="The picture of the replay.")
+    mapping = param.Boolean(default=False, doc="Whether the replay runs.")
+    map_text = param.String(default="", doc="The replay in a sentence.")
+    parts = param.Integer(default=0, doc="How many parts the branch has.")
+    lorebooks = param.List(default=[], doc="Pairs of id and name: where entries can be moved.")
+    roles = param.Dict(default={}, doc="How keys work together: role to words.")
+    empty = param.String(default="This book has no lore yet.", doc="What stands there without any entry.")
+
+    _esm = script("forms", "keychips", "lore")
+    _stylesheets = style("lore", "forms")
+
+
+class LorebookShelf(Piece):
+    """The lorebooks: a list, the open one, files in and out. It is a dialog."""
+
+    _esm = script("forms", "lorebooks")
+    _stylesheets = style("lorebooks", "forms")

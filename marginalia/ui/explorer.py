@@ -1,0 +1,234 @@
+"""The lore explorer of one session: what is scanned, the entry that is being edited, the verdicts on all, the map."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from marginalia.lore.book import Entry
+from marginalia.pipeline.events import ProcessLorebooks
+from marginalia.ui.exploring import History, Moment, Source, StoryMap, decide, story_map
+from marginalia.ui.work import Newest, aside
+from marginalia.values import BookId, EntryId, NewPart
+
+if TYPE_CHECKING:
+    from marginalia.lore.scan import Scan
+    from marginalia.lore.verdicts import Verdict
+    from marginalia.pipeline.run import Run
+    from marginalia.ui.desk import Desk
+
+MOST_ROWS = 24
+MOST_PARTS = 120
+_REST = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was scanned, the verdict on every entry, and as rows of the list; ``opened`` is the open entry's."""
+
+    scan: Scan
+    verdicts: tuple[Verdict, ...]
+    rows: tuple[dict[str, Any], ...]
+    opened: Verdict | None = None
+
+
+class Explorer(param.Parameterized):
+    """Views follow it as they follow the desk. ``begin`` starts it, once; everything long runs on a thread."""
+
+    findings = param.Parameter(
+        default=None, doc="What came of it: Findings, or None for a book without lore."
+    )
+    map = param.Parameter(default=None, doc="The story again, part by part: a StoryMap.")
+    mapping = param.Boolean(default=False, doc="Whether the map is being made.")
+    shelves = param.Integer(default=0, doc="Grows when the lorebooks shall be opened.")
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
+        self.desk = desk
+        self.source = Source()
+        self.draft: Entry | None = None
+        self.opened: EntryId | None = None
+        self.map_open = False
+        self._begun = False
+        self._moment: Moment | None = None
+        self._history: tuple[tuple[int, int], History] | None = None
+        self._rows: dict[int, tuple[Verdict, dict[str, Any]]] = {}
+        self._mapped: tuple[object, ...] = ()
+        self._ended = Event()
+        self._looks = Newest(self._look)
+        self._maps = Newest(self._make_map)
+        self._listening: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Look for the first time, and again with every prompt; from the session's loop."""
+        if self._begun:
+            return
+        self._begun = True
+        self.desk.errands.start(self._looks.serve())
+        self.desk.errands.start(self._maps.serve())
+        self.desk.param.watch(self._turned, ["prompt", "unsendable"])  # pyright: ignore[reportUnknownMemberType]
+        self.desk.param.watch(self._follow, ["book"])  # pyright: ignore[reportUnknownMemberType]
+        self._follow()
+
+    # What a person does.
+
+    def look(self, source: Source) -> None:
+        """Scan something else."""
+        self.source = source
+        self._looks.ask()
+
+    def open(self, entry: EntryId | None) -> None:
+        """Show one entry, as it is stored; ``None`` closes it."""
+        self.opened, self.draft = entry, None
+        self._looks.ask()
+
+    def try_out(self, draft: Entry) -> None:
+        """See what an entry would do that is not stored yet."""
+        self.opened, self.draft = draft.id, draft
+        self._looks.ask()
+
+    def unfold_map(self, *, on: bool) -> None:
+        """Keep the map up to date, or do not; folding it away ends what is being made."""
+        self.map_open = on
+        if on:
+            self._mapped = ()
+            self._looks.ask()
+        else:
+            self.cancel_map()
+
+    def cancel_map(self) -> None:
+        """End the replay that runs; the map stays as it was."""
+        self._ended.set()
+
+    def stored(self, entry: EntryId) -> Entry | None:
+        """An entry as it is stored: the tags it has from its lorebook are not its own."""
+        books = self._moment.lorebooks if self._moment is not None else ()
+        return next((each for filled in books for each in filled.entries if each.id == entry), None)
+
+    # What follows from it.
+
+    def _follow(self, *_: object) -> None:
+        book = self.desk.book
+        if self._moment is not None and book is not None and self._moment.book.id == book.id:
+            return
+        self._moment = None
+        if self._listening is not None:
+            self._listening.cancel()
+        if book is not None:
+            self._listening = self.desk.errands.start(self._listen(book.id))
+            self.desk.ask_for_prompt()
+
+    async def _listen(self, book: BookId) -> None:
+        """Note what every preview of this session's turn sees of lore, until the session ends."""
+        listening = self.desk.studio.on(ProcessLorebooks, self._seen, book=book, owner="explorer")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            listening.close()
+
+    def _seen(self, run: Run, event: ProcessLorebooks) -> None:
+        book = self.desk.book
+        mine = run.preview and isinstance(event.request, NewPart) and event.turn == self.desk.turn.freeze()
+        if mine and book is not None and book.settings == event.book.settings:
+            self._moment = Moment.of(run, event)
+
+    def _turned(self, *_: object) -> None:
+        self._looks.ask()
+
+    async def _look(self) -> None:
+        desk = self.desk
+        book, moment = desk.book, self._moment
+        if book is None or book.lorebook_id is None or moment is None:
+            self.findings = None
+            return
+        history = await self._story(moment)
+        plain = self.source.kind == "next" and self.draft is None and not desk.unsendable
+        prompt = desk.prompt if plain else None
+        lore = tuple(prompt.lore) if prompt is not None else None
+        self.findings = await aside(self._find, moment, history, lore)
+        self._keep_map(moment, history)
+
+    async def _story(self, moment: Moment) -> History:
+        key = (moment.book.id, self.desk.studio.version(moment.book))
+        if self._history is None or self._history[0] != key:
+            self._history = (key, await aside(History.read, self.desk.studio, moment.book))
+        return self._history[1]
+
+    def _find(self, moment: Moment, history: History, lore: tuple[Verdict, ...] | None) -> Findings:
+        if lore is None:
+            scan, verdicts = decide(self.desk.studio, moment, history, self.source, self.draft)
+        else:
+            scan, verdicts = history.scan(self.desk.studio, moment, self.source), lore
+        opened = next((each for each in verdicts if each.entry.id == self.opened), None)
+        if opened is not None:
+            _ = opened.gates, opened.hits
+        return Findings(scan=scan, verdicts=verdicts, rows=self._rows_of(verdicts), opened=opened)
+
+    def _rows_of(self, verdicts: tuple[Verdict, ...]) -> tuple[dict[str, Any], ...]:
+        """A row per verdict; a verdict that is still the same object keeps its row, words and all."""
+        before, self._rows = self._rows, {}
+        for verdict in verdicts:
+            known = before.get(id(verdict))
+            self._rows[id(verdict)] = known if known is not None else (verdict, _row(verdict))
+        return tuple(row for _, row in self._rows.values())
+
+    # The map.
+
+    def _keep_map(self, moment: Moment, history: History) -> None:
+        wanted = (*map(id, moment.lorebooks), id(history), self.draft, self.opened)
+        if self.map_open and wanted != self._mapped:
+            self._mapped = wanted
+            self._ended.set()
+            self._maps.ask()
+
+    async def _make_map(self) -> None:
+        await asyncio.sleep(_REST)
+        moment, history, findings = self._moment, self._history, self.findings
+        if moment is None or history is None or findings is None:
+            return
+        self._ended = ended = Event()
+        self.mapping = True
+        try:
+            made: StoryMap | None = await aside(
+                story_map, self.desk.studio, moment, history[1], self.draft,
+                shown=self._shown(findings), most=MOST_PARTS, ended=ended,
+            )  # fmt: skip
+        finally:
+            ended.set()
+            self.mapping = False
+        if made is not None:
+            self.map = made
+
+    def _shown(self, findings: Findings) -> list[EntryId]:
+        """The entries of the map: the open one, then those that are in, nearly in, and the others."""
+        rank = {"in": 1, "nearly": 2, "out": 3}
+        rows = sorted(findings.rows, key=lambda row: 0 if row["id"] == self.opened else rank[row["state"]])
+        return [EntryId(row["id"]) for row in rows[:MOST_ROWS]]
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    entry = verdict.entry
+    state = "in" if verdict.active else "nearly" if verdict.nearly else "out"
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "lorebook": verdict.lorebook,
+        "state": state,
+        "reason": verdict.reason,
+        "tokens": verdict.tokens,
+        "order": entry.ordinal,
+        "place": _PLACES.get(entry.insertion.value, entry.insertion.value),
+        "on": entry.enabled,
+    }
+
+
+_PLACES = {
+    "lore_block": "lore block",
+    "before_user_prompt": "before the request",
+    "depth": "at a depth",
+    "slot": "in a slot",
+}
