@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from marginalia.lore.book import Entry, Match, When
@@ -83,25 +84,23 @@ def in_blocks(
     """*chronicle*, beginning at the border of a block, and the budget of that.
 
     Blocks are counted in charged tokens from the first part after *stop*, the newest one that a summary stands for. A
-    story that fits whole is left alone.
+    story that fits whole is left alone, and so is one that a listener made up.
     """
-    if budget.needed is None or not chronicle:
+    first = next((each.part for each in chronicle if each.part is not None), None)
+    if budget.needed is None or first is None:
+        return tuple(chronicle), budget
+    charged = _charged(tree, branch[-1], stop)
+    before = charged.get(first)
+    if before is None:
         return tuple(chronicle), budget
     block = _block_size(budget)
-    at, number = branch.index(stop) + 1 if stop is not None else 0, 0
-    wordy = [part for part in branch[at:] if not tree[part].blank]
-    first = next(each.part for each in chronicle if each.part is not None)
-    starts, total = dict[PartId, int](), 0
-    for part in wordy:
-        starts[part], total = total // block, total + tree[part].tokens + MESSAGE_TOKENS
-    number = starts[first]
-    whole = first == wordy[0] or starts[wordy[wordy.index(first) - 1]] != number
-    kept = chronicle if whole else [each for each in chronicle if _block_of(each, starts) > number]
-    if not kept:
-        return tuple(chronicle), budget
-    return tuple(kept), _recounted(
-        budget, kept, tree, "old parts leave in blocks, the book has a stable layout"
+    border = -(-before // block) * block
+    kept = tuple(
+        each for each in chronicle if each.part is None or _ends_behind(each.part, border, charged, tree)
     )
+    if len(kept) == len(chronicle) or all(each.part is None for each in kept):
+        return tuple(chronicle), budget
+    return kept, _recounted(budget, kept, tree, "old parts leave in blocks, the book has a stable layout")
 
 
 def newest(
@@ -119,8 +118,23 @@ def _recounted(budget: Budget, kept: Sequence[Passage], tree: StoryTree, cut: st
     return replace(budget, story=story, sent_parts=len(kept), cut=cut)
 
 
-def _block_of(passage: Passage, starts: Mapping[PartId, int]) -> int:
-    return starts.get(passage.part, 0) if passage.part is not None else 0
+def _ends_behind(part: PartId, border: int, charged: Mapping[PartId, int], tree: StoryTree) -> bool:
+    """Whether a part reaches beyond *border*, so that it belongs to what begins there."""
+    return charged.get(part, border) + tree[part].tokens + MESSAGE_TOKENS > border
+
+
+@lru_cache(maxsize=8)
+def _charged(tree: StoryTree, leaf: PartId, stop: PartId | None) -> Mapping[PartId, int]:
+    """What all parts between *stop* and each part of a branch are charged; a tree never changes."""
+    branch = tree.branch(leaf)
+    charged: dict[PartId, int] = {}
+    total = 0
+    for part in branch[branch.index(stop) + 1 if stop is not None else 0 :]:
+        node = tree[part]
+        if not node.blank:
+            charged[part] = total
+            total += node.tokens + MESSAGE_TOKENS
+    return charged
 
 
 def _block_size(budget: Budget) -> int:

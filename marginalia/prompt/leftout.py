@@ -28,7 +28,7 @@ class Missing:
 
 
 def missing(prompt: Prompt, most: int = 50) -> tuple[Missing, ...]:
-    """The parts that were left out, newest first, then the entries that lost to the lore budget; at most *most* of each."""
+    """The parts that were left out, newest first, and the entries that lost to the lore budget; *most* of each."""
     return (*islice(_parts(prompt), most), *islice(_entries(prompt), most))
 
 

@@ -188,7 +188,8 @@ class Prompt:
         if at is None:
             return ""
         verdict = self.history[at]
-        return f"budget: {verdict.reason}" if verdict.fate is PartFate.LEFT_OUT else verdict.reason
+        for_budget = verdict.fate is PartFate.LEFT_OUT and not self.history.cut
+        return f"budget: {verdict.reason}" if for_budget else verdict.reason
 
     def diff(self, older: Sent) -> Diff:
         """What is different here from *older*, another prompt or the receipt of a part, with causes."""
