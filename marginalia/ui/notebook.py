@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -37,7 +38,8 @@ def serve(studio: Studio) -> int:
         return _servers[studio][1]
 
     def app() -> Any:  # noqa: ANN401 - whatever Panel can show
-        extension()
+        with _unseen_by_the_notebook():
+            extension()
         return page(studio)
 
     port = _free_port()
@@ -49,6 +51,18 @@ def serve(studio: Studio) -> int:
     _wait_until_open(port)
     _servers[studio] = (started[0], port)
     return port
+
+
+@contextmanager
+def _unseen_by_the_notebook() -> Iterator[None]:
+    """A session of the server is no cell: Panel would print its scripts into whatever cell runs at the moment."""
+    names = builtins.__dict__
+    mark = names.pop("__IPYTHON__", None)
+    try:
+        yield
+    finally:
+        if mark is not None:
+            names["__IPYTHON__"] = mark
 
 
 def _start(app: Callable[[], Any], port: int) -> Any:  # noqa: ANN401 - Panel's thread

@@ -58,6 +58,9 @@ def test_a_cell_with_the_studio_shows_the_app_and_the_library_works_beside_it(ra
     assert [output["output_type"] for output in shown] == ["execute_result"], shown
     frame = shown[0]["data"]["text/html"]
     assert re.search(r'<iframe src="http://127\.0\.0\.1:\d+/"', frame)
+    assert [output.get("text") for output in fetched] == [fetched[0].get("text")], fetched
     assert fetched[0]["text"].startswith("True http://127.0.0.1:")
+    assert [output["output_type"] for output in prompt] == ["execute_result"], prompt
     assert "text/html" in prompt[0]["data"]
+    assert [output.get("text") for output in generated][1:] == [], generated
     assert generated[0]["text"].split() == ["Outcome", "None"]
