@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
@@ -54,7 +54,7 @@ def serve(studio: Studio) -> int:
 
 
 @contextmanager
-def _unseen_by_the_notebook() -> Iterator[None]:
+def _unseen_by_the_notebook() -> Generator[None]:
     """A session of the server is no cell: Panel would print its scripts into whatever cell runs at the moment."""
     names = builtins.__dict__
     mark = names.pop("__IPYTHON__", None)
