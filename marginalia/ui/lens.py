@@ -41,6 +41,11 @@ class Look:
     number: int
     receipt: Receipt | None
 
+    @property
+    def name(self) -> str:
+        """What is shown, for people."""
+        return f"What was sent for part {self.number}" if self.number else "What was sent for a part"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:

@@ -119,10 +119,13 @@ def test_a_part_shows_what_was_sent_for_it_and_one_click_leads_back(
     part.hover()
     part.get_by_role("button", name="Menu of part 13").click()
     page.get_by_text("Show Prompt").click()
-    expect(page.get_by_text("What was sent for part 13")).to_be_visible()
+    expect(page.get_by_text("What was sent for part 13").and_(page.locator(":visible"))).to_be_visible()
     expect(page.get_by_text("Lore: Varro.")).to_be_visible()
+    tab(page, "Budget")
+    expect(page.get_by_text("What was sent for part 13").and_(page.locator(":visible"))).to_be_visible()
     page.get_by_role("button", name="Back to now").click()
-    expect(page.get_by_text("What was sent for part 13")).to_be_hidden()
+    expect(page.get_by_text("What was sent for part 13").and_(page.locator(":visible"))).to_have_count(0)
+    tab(page, "Prompt")
     expect(page.get_by_text("What would be sent now")).to_be_visible()
 
 
@@ -142,3 +145,16 @@ def test_a_prompt_can_be_searched_and_taken_along(
     write(page, model, "Varro comes.")
     assert json.loads(copied) == model.completions[-1].body
     assert page.evaluate("window.pwned") is None
+
+
+def test_on_a_narrow_page_a_parts_prompt_opens_over_the_text(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    write(page, model, "Varro comes.")
+    page.set_viewport_size({"width": 420, "height": 860})
+    page.wait_for_timeout(500)
+    page.get_by_role("button", name="Menu of part 13").click()
+    page.get_by_text("Show Prompt").click()
+    dialog = page.get_by_role("dialog", name="What the model read")
+    expect(dialog.get_by_role("article", name="Message 1, system")).to_contain_text("Varro keeps the ferry.")

@@ -33,7 +33,7 @@ export function render({ model }) {
   }
   const say = connect(model, {
     sheet, result, close: shut,
-    prompt: (message) => show(message.title, h("p", { class: "intro" }, message.top), message.messages.map(message_)),
+    prompt: (message) => show(message.title, h("p", { class: "intro" }, message.top), message.messages.map((data, at) => message_(data, at))),
     keys: () => show("Keys", h("dl", { class: "keys" }, KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key.split(" ").map((one) => one === "–" ? " – " : h("kbd", {}, one))), h("dd", {}, what))))),
   })
   return dialog

@@ -11,7 +11,7 @@ class PromptReader(Piece):
     """The messages of a prompt, to search, to copy and to compare; or what is different from another one."""
 
     _esm = script("messages", "differences", "prompt")
-    _stylesheets = style("messages", "differences", "prompt")
+    _stylesheets = style("messages", "differences", "mark", "prompt")
 
 
 class WhatIfPanel(Piece):
@@ -29,3 +29,12 @@ class WhatIfPanel(Piece):
 
     _esm = script("whatif")
     _stylesheets = style("whatif")
+
+
+class Mark(Piece):
+    """Says that what is shown is not what would be sent now, and leads back."""
+
+    text = param.String(default="", doc="What is shown; empty: now, and nothing is said.")
+
+    _esm = script("mark")
+    _stylesheets = style("mark")

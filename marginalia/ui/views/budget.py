@@ -9,7 +9,7 @@ from bokeh.models import ColumnDataSource, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
 from marginalia.ui.components import Figures
-from marginalia.ui.components.inspecting import WhatIfPanel
+from marginalia.ui.components.inspecting import Mark, WhatIfPanel
 from marginalia.ui.knobs import knobs, rung_rows, wish_of
 from marginalia.ui.lens import NOTHING
 from marginalia.ui.picture import bars, shares_of
@@ -47,8 +47,10 @@ class BudgetView(View):
         self._whatif.hear(
             wish=self._wish, apply=self._apply, reset=self._reset, open=self._open, stable=self._stable
         )
-        self._pick = ""
+        self._mark = Mark(sizing_mode="stretch_width")
+        self._mark.hear(now=self._now)
         self._layout = pn.Column(
+            self._mark,
             pn.pane.Bokeh(  # type: ignore[no-untyped-call]
                 self._figure(), height=_HEIGHT, sizing_mode="stretch_width", styles=_STAYS
             ),
@@ -85,6 +87,7 @@ class BudgetView(View):
 
     def _update(self, *_: object) -> None:
         look, trial = self._lens.look, self._lens.trial
+        self._mark.text = look.name if look is not None else ""
         if look is not None:
             self._show_part(look)
         elif trial is not None and trial.budget is not None:
@@ -100,8 +103,8 @@ class BudgetView(View):
         note = "This part was written by hand: no model was asked."
         self._figures.param.update(
             headline=f"Part {look.number}: {sum(s.tokens for s in shares if s.kind != 'response'):,} tokens",
-            note=note if receipt is None else "What was sent for this part. The Prompt tab leads back to now.",
-            rows=[_row(share) for share in shares], notes=[],
+            note=note if receipt is None else "",
+            rows=[_row(share) for share in shares], notes=[self._pick()] if self._pick() else [],
         )  # fmt: skip
 
     def _show(self, budget: Budget | None, prompt: Prompt | None, why: str, *, trial: bool) -> None:
@@ -116,7 +119,7 @@ class BudgetView(View):
         self._figures.param.update(
             headline=("What if: " if trial else "") + _headline(budget),
             note=_note(budget), rows=[_row(share) for share in shares],
-            notes=[each for each in (self._pick, meter if budget.fits else why) if each],
+            notes=[each for each in (self._pick(), meter if budget.fits else why) if each],
         )  # fmt: skip
 
     def _draw(self, shares: list[Share], sent: Sent | None) -> None:
@@ -125,13 +128,20 @@ class BudgetView(View):
             self._bars.data = self._columns
             self._range.end = max(1, sum(share.tokens for share in shares))
 
-    def _picked(self, _name: str, _old: object, new: list[int]) -> None:
-        """A piece was clicked: say what it is, until another is."""
-        self._pick = ""
-        if new and new[0] < len(self._columns["label"]):
-            label, tokens, detail = (self._columns[name][new[0]] for name in ("label", "tokens", "detail"))
-            self._pick = f"{label}: {count(tokens, 'token')}. {detail}".strip()
+    def _picked(self, *_: object) -> None:
+        """A piece was clicked."""
         self._update()
+
+    def _pick(self) -> str:
+        """What the chosen piece is."""
+        chosen = next(iter(self._bars.selected.indices), -1)
+        if not 0 <= chosen < len(self._columns["label"]):
+            return ""
+        label, tokens, detail = (self._columns[name][chosen] for name in ("label", "tokens", "detail"))
+        return f"{label}, {count(tokens, 'token')}" + (f": {detail.removesuffix('.')}." if detail else ".")
+
+    async def _now(self, _: Said) -> None:
+        await self._lens.now()
 
     # What if.
 
