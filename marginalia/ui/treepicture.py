@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from marginalia.story.drawing import Drawing, Mark
     from marginalia.values import PartId
 
-Columns: TypeAlias = dict[str, list[Any]]
+Columns: TypeAlias = dict[str, Any]
 
 #: Tones that read on light and on dark paper.
 ACTIVE, OTHER, SUMMARY, HIT = "#b5573f", "#a0968a", "#8d78b0", "#d9a92c"
@@ -21,6 +21,7 @@ _LABEL = 26
 def marks_of(drawing: Drawing, found: Collection[PartId]) -> Columns:
     """One row per mark: place, size, form, colours, and the words beside it."""
     marks = drawing.marks
+    halos = [HIT if any(part in found for part in mark.parts) else None for mark in marks] if found else None
     return {
         "x": [mark.lane for mark in marks],
         "y": [mark.row for mark in marks],
@@ -29,10 +30,9 @@ def marks_of(drawing: Drawing, found: Collection[PartId]) -> Columns:
         "fill": [_fill(mark) for mark in marks],
         "line": [SUMMARY if mark.summary else ACTIVE if mark.active else OTHER for mark in marks],
         "width": [2.5 if mark.summary else 1.5 for mark in marks],
-        "halo": [HIT if any(part in found for part in mark.parts) else None for mark in marks]
-        if found
-        else [None] * len(marks),
+        "halo": halos or [None] * len(marks),
         "words": [words_of(mark) for mark in marks],
+        "inside": [str(len(mark.parts)) if mark.kind != "part" else "" for mark in marks],
     }
 
 
@@ -63,7 +63,10 @@ def mark_at(drawing: Drawing, x: float, y: float) -> int | None:
 
 
 def neighbour(drawing: Drawing, at: int, way: str) -> int:
-    """The mark that an arrow key leads to: ``up`` what it hangs on, ``down`` what goes on, ``left``/``right`` beside it."""
+    """The mark that an arrow key leads to.
+
+    ``up`` is what it hangs on, ``down`` what goes on from it, ``left`` and ``right`` are beside it.
+    """
     marks = drawing.marks
     here = marks[at]
     if way == "up":
@@ -79,23 +82,17 @@ def neighbour(drawing: Drawing, at: int, way: str) -> int:
 
 def words_of(mark: Mark) -> str:
     """What stands beside a mark; most have nothing."""
-    if mark.kind == "run":
-        folded = f"{len(mark.parts):,} parts"
-    elif mark.kind == "stack":
-        folded = f"{len(mark.parts):,} versions"
-    else:
-        folded = ""
     label = mark.label if len(mark.label) <= _LABEL else mark.label[: _LABEL - 1] + "…"
-    return " ".join(filter(None, ("★" if mark.bookmarked else "", label, folded)))
+    return " ".join(filter(None, ("★" if mark.bookmarked else "", label)))
 
 
-_FORMS = {"part": "circle", "run": "square_pin", "stack": "square"}
+_FORMS = {"part": "circle", "run": "hex", "stack": "square"}
 
 
 def _size(mark: Mark) -> int:
     if mark.here:
-        return 14
-    return 13 if mark.kind != "part" else 10
+        return 15
+    return 18 if mark.kind != "part" else 10
 
 
 def _fill(mark: Mark) -> str | None:

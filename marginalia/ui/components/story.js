@@ -96,13 +96,27 @@ export function render({ model }) {
     if (total === 0 && !live) book.append(empty); else empty.remove()
     if (live && !live.part && !live.el.isConnected) book.append(live.el)
     if (live && !live.part) book.append(live.el)
-    if (message.show) { const target = known.get(message.show); follow = false; target?.el.scrollIntoView({ block: "start" }); flash(target?.el) }
+    if (message.show) { const target = known.get(message.show); follow = false; if (target) reveal(target.el); flash(target?.el) }
     else if (message.end) { follow = true; pin() }
     else if (!follow && anchor?.el.isConnected) box.scrollTop += anchor.el.getBoundingClientRect().top - before
     else pin()
     toEnd.hidden = follow || total === 0
     if (words.length) paint()
   }
+  // What lies above gets its real height only when it is painted; so the place is looked for again until it stays.
+  let revealing = 0
+  function reveal(el) {
+    const mine = ++revealing
+    let quiet = 0, left = 40
+    const look = () => {
+      if (mine !== revealing || !el.isConnected) return
+      const before = box.scrollTop; box.scrollTop += el.getBoundingClientRect().top - box.getBoundingClientRect().top - 12
+      quiet = Math.abs(box.scrollTop - before) < 1 ? quiet + 1 : 0
+      if (quiet < 6 && --left > 0) requestAnimationFrame(look)
+    }
+    look()
+  }
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) box.addEventListener(kind, () => { revealing++ }, { passive: true })
   const flash = (el) => { if (!el) return; el.classList.remove("shown"); void el.offsetWidth; el.classList.add("shown") }
 
   // What is being written: inside its part where it has one already, else at the end.

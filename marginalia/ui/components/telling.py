@@ -47,7 +47,9 @@ class SummaryList(Piece):
 
     rows = param.List(default=[], item_type=dict, doc="As telling.summary_row makes them.")
     headline = param.String(default="", doc="What they all come to.")
-    busy = param.Dict(default={}, doc="text, age in seconds, written: what is being summarised; empty: nothing.")
+    busy = param.Dict(
+        default={}, doc="text, age in seconds, written: what is being summarised; empty: nothing."
+    )
     stale = param.Boolean(default=False, doc="Whether there is a stale one.")
 
     _esm = script("summaries")

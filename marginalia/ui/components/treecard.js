@@ -8,9 +8,9 @@ export function render({ model }) {
     const label = h("input", { value: card.label, placeholder: "Label", "aria-label": "Label", onchange: () => say("label", { text: label.value }), onkeydown: (event) => { event.stopPropagation(); if (event.key === "Enter") label.blur() } })
     box.replaceChildren(
       h("header", {}, h("strong", { class: "figure" }, card.title), h("span", { class: "quiet figure" }, card.facts)),
-      h("p", { class: "text" }, card.text), card.asked ? h("p", { class: "asked quiet" }, h("b", {}, "Instructions: "), card.asked) : "",
       card.chosen ? h("div", { class: "acts" }, card.folded ? button(card.folded, "fold", "Show each of them, or fold them again") : "", button("Read", "read", "Show it in the text"), button("Continue here", "continue_", "The next part will follow this one (double click)"),
-        button(card.bookmarked ? "★ Unmark" : "☆ Bookmark", "bookmark", "A bookmarked part is never folded away"), button(card.hoisted ? "Whole tree" : "Only below", "hoist", "Show only what is below this part"), label) : "")
+        button(card.bookmarked ? "★ Unmark" : "☆ Bookmark", "bookmark", "A bookmarked part is never folded away"), button(card.hoisted ? "Whole tree" : "Only below", "hoist", "Show only what is below this part"), label) : "",
+      h("p", { class: "text" }, card.text), card.asked ? h("p", { class: "asked quiet" }, h("b", {}, "Instructions: "), card.asked) : "")
   }
   box.addEventListener("keydown", (event) => {
     const way = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", Enter: "enter" }[event.key]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from marginalia.ui.components import StoryPaper
 from marginalia.ui.settler import Settler
@@ -55,6 +55,8 @@ class StoryView(View):
         self._first: int = 0
         self._stop: int = 0
         self._length: int = 0
+        self._sending = 0
+        self._end, self._goal = False, cast("PartId | None", None)
         self._seen: dict[PartId, _Seen] = {}
         self._book: int | None = None
         self._live: PartId | None = None
@@ -132,17 +134,20 @@ class StoryView(View):
                 "window", start=1, total=0, order=[], parts=[], running=None, end=True, show=None
             )
             return
-        order = shape.branch[self._first : self._stop]
-        wanted = {part: self._look(shape, part, self._first + at) for at, part in enumerate(order, start=1)}
+        self._sending += 1
+        sending, self._end, self._goal = self._sending, self._end or end, show or self._goal
+        start, order = self._first + 1, shape.branch[self._first : self._stop]
+        wanted = {part: self._look(shape, part, number) for number, part in enumerate(order, start)}
         fresh = [part for part, seen in wanted.items() if self._seen.get(part) != seen]
         rows = await aside(self._rows, fresh, wanted)
-        if shape is not self.desk.shape:
-            return
+        if shape is not self.desk.shape or sending != self._sending:
+            return  # what is sent next has everything that this had
         self._seen = wanted
         self._paper.tell(
-            "window", start=self._first + 1, total=len(shape.branch), order=list(order), parts=rows,
-            running=self._live, end=end, show=show,
+            "window", start=start, total=len(shape.branch), order=list(order), parts=rows, running=self._live,
+            end=self._end, show=self._goal,
         )  # fmt: skip
+        self._end, self._goal = False, None
 
     @staticmethod
     def _look(shape: Shape, part: PartId, number: int) -> _Seen:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import panel as pn
+from bokeh.core.properties import value
 from bokeh.events import DoubleTap, Tap
 from bokeh.models import (
     ColumnDataSource,
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from marginalia.values import PartId
 
 _ROWS, _LANES = 22.0, 7.0
-_CARD = 190
+_TOP, _LEFT = -0.8, -0.7
+_CARD = 214
+_SANS = value("Inter, system-ui, sans-serif")
 _POINTED = "const at = cb_data.index.indices[0] ?? -1; if (at >= 0 && asked.data.at[0] !== at) asked.data = {at: [at]}"
 _NONE = Drawing()
 
@@ -59,7 +62,7 @@ class TreeView(View):
         self._lines = ColumnDataSource(data=lines_of(_NONE))
         self._asked = ColumnDataSource(data={"at": [-1]})
         self._asked.on_change("data", self._pointed)
-        self._across, self._down = Range1d(start=-0.7, end=_LANES), Range1d(start=_ROWS, end=-0.8)
+        self._across, self._down = Range1d(start=_LEFT, end=_LANES), Range1d(start=_ROWS, end=_TOP)
         self._card = TreeCard(height=_CARD, sizing_mode="stretch_width")
         self._card.hear(
             walk=self._walk, read=self._read, continue_=self._continue, bookmark=self._bookmark, label=self._label,
@@ -103,10 +106,9 @@ class TreeView(View):
             "x", "y", size="size", marker="form", fill_color="fill", line_color="line", line_width="width",
             hover_fill_color=HIT, source=self._marks,
         )  # fmt: skip
-        plot.text(
-            "x", "y", text="words", source=self._marks, x_offset=11, text_baseline="middle", text_font_size="11px",
-            text_color="#8f857a", text_font={"value": "Inter, system-ui, sans-serif"},
-        )  # fmt: skip
+        small: dict[str, Any] = {"source": self._marks, "text_baseline": "middle", "text_font": _SANS}
+        plot.text("x", "y", text="words", x_offset=11, text_font_size="11px", text_color="#8f857a", **small)
+        plot.text("x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4", **small)
         told = CustomJS(args={"asked": self._asked}, code=_POINTED)
         plot.add_tools(HoverTool(renderers=[marks], tooltips=None, callback=told))
         plot.on_event(Tap, self._tapped)
@@ -155,15 +157,14 @@ class TreeView(View):
             self._look_at(mark)
 
     def _look_at(self, mark: Mark) -> None:
-        top, bottom = self._down.end, self._down.start
-        height, width = bottom - top, self._across.end - self._across.start
+        (bottom, top), (left, right) = _ends(self._down), _ends(self._across)
         with pn.io.hold(self._doc):
             if not top < mark.row < bottom - 1:
-                start = max(-0.8, mark.row - height * 0.75)
-                self._down.update(start=start + height, end=start)
-            if not self._across.start < mark.lane < self._across.end:
-                left = max(-0.7, mark.lane - width * 0.5)
-                self._across.update(start=left, end=left + width)
+                start = max(_TOP, mark.row - (bottom - top) * 0.75)
+                self._down.update(start=start + bottom - top, end=start)
+            if not left < mark.lane < right:
+                start = max(_LEFT, mark.lane - (right - left) * 0.5)
+                self._across.update(start=start, end=start + right - left)
 
     # What the pointer does.
 
@@ -272,3 +273,8 @@ class TreeView(View):
     async def _again(self) -> None:
         self._shape = None
         await self._draw()
+
+
+def _ends(span: Range1d) -> tuple[float, float]:
+    """Where a range starts and ends; Bokeh types them as anything that an axis can show."""
+    return float(cast("float", span.start)), float(cast("float", span.end))
