@@ -128,7 +128,7 @@ class BudgetView(View):
             self._bars.data = self._columns
             self._range.end = max(1, sum(share.tokens for share in shares))
 
-    def _picked(self, *_: object) -> None:
+    def _picked(self, _name: str, _old: object, _new: object) -> None:
         """A piece was clicked."""
         self._update()
 
