@@ -111,9 +111,13 @@ export function render({ model }) {
   }
   function verdict(message) {
     if (!detail.form || message.id !== opened) return
+    // What fails is said; what holds stands folded below it, as it was left.
+    const held = message.gates.filter((gate) => gate.passed), failed = message.gates.filter((gate) => !gate.passed)
+    const gate = (each) => h("li", { class: each.passed ? "yes" : "no" }, h("span", {}, stressed(each.text)))
+    const folded = h("details", { open: detail.verdict.querySelector("details")?.open ?? frame.classList.contains("large") }, h("summary", {}, `${held.length} condition${held.length === 1 ? " holds" : "s hold"}`), h("ul", { class: "gates" }, held.map(gate)))
     detail.verdict.className = `verdict ${message.state}`
     detail.verdict.replaceChildren(h("p", {}, h("i", { "aria-hidden": "true" }), h("span", { class: "state" }, STATES[message.state] ?? ""), h("span", {}, stressed(message.reason))),
-      h("ul", { class: "gates" }, message.gates.map((gate) => h("li", { class: gate.passed ? "yes" : "no" }, h("span", {}, stressed(gate.text))))))
+      ...(failed.length ? [h("ul", { class: "gates" }, failed.map(gate))] : []), ...(held.length ? [folded] : []))
     detail.form.problem(message.problems.filter ? { filter_text: message.problems.filter } : {}); detail.keys.problem(message.problems.keys)
   }
   function reading() {
