@@ -50,13 +50,13 @@ class MoreModel(Model):
         default=False, label="Looks at summaries", doc="Memory texts are searched too."
     )
     scope_recursive = param.Boolean(
-        default=False, label="Called by lore", doc="Other lore that is in may call this entry."
+        default=False, label="Lore may call it", doc="Other lore that is in may call this entry."
     )
     scope_calls_others = param.Boolean(
         default=True, label="Calls lore", doc="The text of this entry may call other entries."
     )
     scope_only_recursive = param.Boolean(
-        default=False, label="Called by lore only", doc="Nothing but other lore calls this entry."
+        default=False, label="Only lore calls it", doc="Nothing but other lore calls this entry."
     )
     when_always = param.Boolean(default=False, label="Always in", doc="No key is needed; tags still count.")
     when_never = param.Boolean(default=False, label="Never in", doc="Kept, and never used.")
@@ -125,13 +125,13 @@ class MoreModel(Model):
 
     def take(self, entry: Entry) -> None:
         """Show *entry*."""
-        for name in self._names():
+        for name in self.names():
             value = getattr(*_place(entry, name))
             setattr(self, name, list(cast("tuple[str, ...]", value)) if name == "when_groups" else value)
 
     def freeze(self, entry: Entry) -> Entry:
         """*entry* with what stands here."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in self._names()}
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         values["when_groups"] = cleaned(self.when_groups)
         return replace(
             entry,
@@ -143,7 +143,8 @@ class MoreModel(Model):
             note=self.note,
         )
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """The fields, without the name that param gives to everything."""
         return [name for name in self.param if name != "name"]
 
 
@@ -154,7 +155,7 @@ def fields_of(entry: Entry) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     more.take(entry)
     return (
         described(everyday, wide=_WIDE, areas=("payload",)),
-        described(more, areas=("note",)),
+        described(more, only=more.names(), areas=("note",)),
     )
 
 
@@ -173,7 +174,8 @@ def entry_from(said: Said, entry: Entry) -> tuple[Entry, dict[str, str]]:
     everyday, more = EntryModel(), MoreModel()
     everyday.take(entry)
     more.take(entry)
-    errors = fill(everyday, values) | fill(more, values)
+    beyond = {name: values[name] for name in more.names() if name in values}
+    errors = fill(everyday, values) | fill(more, beyond)
     made = more.freeze(everyday.freeze(entry))
     keys = said.get("keys")
     return (made if keys is None else replace(made, match=_match(keys))), errors

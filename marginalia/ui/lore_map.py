@@ -88,8 +88,8 @@ def told(made: StoryMap) -> str:
     return f"{shown}, {rows}{entries}; {never:,} never in, {always:,} always."
 
 
-def _columns(made: StoryMap) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+def _columns(made: StoryMap) -> dict[str, Any]:
+    columns: dict[str, Any] = {name: list[Any]() for name in _COLUMNS}
     for cell in made.cells:
         state = _state(cell)
         values = (cell.part, cell.row, *_LOOKS[state], made.rows[cell.row][1], state, cell.reason)

@@ -53,7 +53,7 @@ export function render({ model }) {
   function report(each, at = -1) {
     const story = h("div", { class: "line" })
     if (each.story && at >= 0) story.append(h("span", {}, "A story is inside."), button("Open it as a book", (event) => { event.target.disabled = true; say("story", { at }) }))
-    const el = h("div", { class: "report" + (each.refused ? " refused" : ""), role: "group", "aria-label": each.file ? `Report of ${each.file}` : "Report" }, h("p", {}, each.file ? h("b", {}, `${each.file} `) : null, each.text), each.fields ? h("p", { class: "quiet" }, each.fields) : null, notes(each.notes, each.more), story)
+    const el = h("div", { class: "report" + (each.refused ? " refused" : ""), role: "group", "aria-label": at >= 0 ? `Report of ${each.file || "the file"}` : "Report" }, h("p", {}, each.file ? h("b", {}, `${each.file} `) : null, each.text), each.fields ? h("p", { class: "quiet" }, each.fields) : null, notes(each.notes, each.more), story)
     el.story = story
     return el
   }
