@@ -1,9 +1,11 @@
 """The client against bare httpx, reading the same scripted server in a process of its own.
 
-    python -m benchmarks.streaming [--chunks 4000] [--seconds 5]
+    python -m benchmarks.streaming [--chunks 4000] [--seconds 60]
+    python -m benchmarks.streaming --only-stalls --seconds 1800
 
-Prints rates as ratios of one run, the time to the first token, and the longest stall of the event loop while eight
-answers stream at 50 tokens a second each.
+Prints rates as ratios of one run, the time to the first token, and what eight answers at 50 tokens a second each do to
+one event loop for a minute: its longest stall, how the memory grows, and whether every text is whole. It ends with 1
+when a text is not whole, a stall is longer than 100 ms or the memory grows; the second form runs half an hour.
 """
 
 from __future__ import annotations
@@ -16,6 +18,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from threading import Event, Thread
 
 import anyio
 import httpx
@@ -28,6 +35,9 @@ from marginalia.values import Limits, Message, Protocol, Provider
 ROUNDS = 5
 RATE = 50.0
 AT_ONCE = 8
+LONGEST_STALL = 0.1
+MOST_GROWTH = 8.0  # megabytes, from the end of the first third on
+PAGE = 4096
 
 
 def serve() -> None:
@@ -35,11 +45,16 @@ def serve() -> None:
 
     def answer(request: Recorded) -> Stream:
         chunks, pace = request.body["model"].split("/")
-        return Stream(*(f" word{number}" for number in range(int(chunks))), pace=float(pace))
+        return Stream(*words(int(chunks)), pace=float(pace))
 
     with ScriptedServer(default=answer) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
+
+
+def words(number: int) -> Iterator[str]:
+    """The pieces of an answer, each of which is different."""
+    return (f" word{each}" for each in range(number))
 
 
 @contextmanager
@@ -98,51 +113,105 @@ async def compare(base_url: str, model: str, what: str) -> None:
     )
 
 
-async def stalls(base_url: str, seconds: float) -> None:
-    """The longest time that the loop did not get round to a task which wants to run every 5 ms."""
-    longest = 0.0
+@dataclass(slots=True)
+class Watch:
+    """What the loop and the memory did while answers streamed.
 
-    async def tick() -> None:
-        nonlocal longest
+    ``late`` holds the seconds that a task which wants to run every 5 ms had to wait in vain, ``memory`` megabytes, one
+    figure a second. ``idle`` is the machine's part in it: the longest such wait of a thread that has no loop.
+    """
+
+    late: list[float] = field(default_factory=list[float])
+    idle: float = 0.0
+    memory: list[float] = field(default_factory=list[float])
+
+    async def tick(self) -> None:
         while True:
             began = time.perf_counter()
             await anyio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - began - 0.005)
+            self.late.append(time.perf_counter() - began - 0.005)
+
+    async def weigh(self) -> None:
+        while True:
+            self.memory.append(resident())
+            await anyio.sleep(1)
+
+    def machine(self, over: Event) -> None:
+        while not over.is_set():
+            began = time.perf_counter()
+            time.sleep(0.005)
+            self.idle = max(self.idle, time.perf_counter() - began - 0.005)
+
+    @property
+    def growth(self) -> float:
+        """Megabytes from the end of the first third, when everything is loaded, to the end."""
+        third = self.memory[len(self.memory) // 3 :]
+        return third[-1] - third[0]
+
+
+def resident() -> float:
+    """The memory of this process in megabytes; 0 where the system does not tell it."""
+    file = Path("/proc/self/statm")
+    return int(file.read_text().split()[1]) * PAGE / 1e6 if file.exists() else 0.0
+
+
+async def stalls(base_url: str, seconds: float) -> bool:
+    """Eight answers at once for so long; whether every text was whole, no stall too long and the memory flat."""
+    number, watch, over = int(RATE * seconds), Watch(), Event()
+    expected, texts = sha256("".join(words(number)).encode()).digest(), list[bytes]()
+    before = time.process_time()
 
     async def one() -> None:
-        _, rate = await measure(ours(base_url, f"{int(RATE * seconds)}/{1 / RATE}"))
-        rates.append(rate)
+        text = sha256()
+        async for piece in ours(base_url, f"{number}/{1 / RATE}"):
+            text.update(piece.encode())
+        texts.append(text.digest())
 
-    rates: list[float] = []
-    async with anyio.create_task_group() as ticking:
-        ticking.start_soon(tick)
+    thread = Thread(target=watch.machine, args=(over,), daemon=True)
+    thread.start()
+    async with anyio.create_task_group() as watching:
+        watching.start_soon(watch.tick)
+        watching.start_soon(watch.weigh)
         async with anyio.create_task_group() as running:
             for _ in range(AT_ONCE):
                 running.start_soon(one)
-        ticking.cancel_scope.cancel()
+        watching.cancel_scope.cancel()
+    over.set()
+    thread.join()
+    longest, whole = max(watch.late), texts.count(expected)
     print(
-        f"{AT_ONCE} answers at {RATE:.0f} tokens/s for {seconds:.0f} s: {min(rates):.1f} tokens/s the slowest, "
-        f"longest stall of the loop {longest * 1000:.0f} ms"
+        f"{AT_ONCE} answers at {RATE:.0f} tokens/s for {seconds:.0f} s: {whole} texts whole, longest stall of the loop "
+        f"{longest * 1000:.0f} ms (99.9 % under {quantile(watch.late) * 1000:.0f} ms; a thread without a loop waited "
+        f"{watch.idle * 1000:.0f} ms), memory {watch.memory[-1]:.0f} MB, {watch.growth:+.1f} MB in the last two "
+        f"thirds, {(time.process_time() - before) / seconds:.1%} of a core"
     )
+    return whole == AT_ONCE and longest <= LONGEST_STALL and watch.growth <= MOST_GROWTH
 
 
-async def run(chunks: int, seconds: float) -> None:
+def quantile(late: list[float]) -> float:
+    return sorted(late)[int(len(late) * 0.999)]
+
+
+async def run(chunks: int, seconds: float, *, only_stalls: bool) -> bool:
     with server() as base_url:
-        await compare(base_url, f"{chunks}/0", "as fast as it goes")
-        await compare(base_url, "200/0.005", "200 tokens/s")
-        await stalls(base_url, seconds)
+        if not only_stalls:
+            await compare(base_url, f"{chunks}/0", "as fast as it goes")
+            await compare(base_url, "200/0.005", "200 tokens/s")
+        return await stalls(base_url, seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=4000)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only-stalls", action="store_true")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         serve()
-    else:
-        anyio.run(run, arguments.chunks, arguments.seconds)
+        return
+    work = partial(run, arguments.chunks, arguments.seconds, only_stalls=arguments.only_stalls)
+    sys.exit(0 if anyio.run(work) else 1)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,6 @@ def _parameters(settings: dict[str, Any]) -> Any:  # noqa: ANN401 - a package wi
     parameters.kv_unified = False
     parameters.cpuparams.n_threads = settings["threads"]
     parameters.cpuparams_batch.n_threads = settings["threads"]
-    # A small batch lets a stopped prompt go soon, since llama.cpp looks up only between batches.
     parameters.n_batch = settings["batch"]
     # Prompts of idle slots are kept in memory: half a gigabyte of them, where the library would take eight.
     parameters.cache_ram_mib = 512
