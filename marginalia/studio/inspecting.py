@@ -76,6 +76,11 @@ class WhatIf:
                 )
 
     @property
+    def limited(self) -> bool:
+        """Whether it has other limits, which are a protocol's."""
+        return self.context is not None or self.response is not None
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """What of it stands in a book's settings."""
         wishes: Mapping[str, int | bool | None] = {
@@ -160,27 +165,33 @@ class Inspector:
                 rungs.append(_rung(context, prompt))
         return tuple(rungs)
 
-    def apply(self, book: Book | BookId, wish: WhatIf, *, new_protocol: str = "") -> SamplingProtocol:
+    def apply(self, book: Book | BookId, wish: WhatIf, *, new_protocol: str = "") -> SamplingProtocol | None:
         """Make a what-if true: limits go into the book's protocol or one named *new_protocol*, the rest into the book.
 
-        The protocol is changed for every book that uses it; a book without one is given a new one.
+        The protocol is changed for every book that uses it; a book without one is given a new one when there are limits
+        to keep. Gives the protocol of the book as it is then.
         """
         manuscript = self._store.library.manuscript(_book_id(book))
-        record, known = manuscript.book, manuscript.protocol
-        wanted = _with_limits(known or SamplingProtocol(), wish)
-        if known is None or new_protocol:
-            protocol = self._store.protocols.create(
-                name=new_protocol or "Limits",
-                sampling=wanted.sampling,
-                max_tokens=wanted.max_tokens,
-                reply_tokens=wanted.reply_tokens,
-                settings=wanted.settings,
-            )
-        else:
-            protocol = known if wanted == known else self._store.protocols.save(wanted)
-        if wish.settings or record.protocol_id != protocol.id:
-            self._store.books.save(replace(_with_settings(record, wish), protocol_id=protocol.id))
+        record, protocol = manuscript.book, manuscript.protocol
+        if wish.limited or new_protocol:
+            protocol = self._keep(protocol, wish, new_protocol)
+        chosen = protocol.id if protocol is not None else record.protocol_id
+        if wish.settings or record.protocol_id != chosen:
+            self._store.books.save(replace(_with_settings(record, wish), protocol_id=chosen))
         return protocol
+
+    def _keep(self, known: SamplingProtocol | None, wish: WhatIf, new_protocol: str) -> SamplingProtocol:
+        """Store the limits of *wish*."""
+        wanted = _with_limits(known or SamplingProtocol(), wish)
+        if known is not None and not new_protocol:
+            return self._store.protocols.save(wanted)
+        return self._store.protocols.create(
+            name=new_protocol or "Limits",
+            sampling=wanted.sampling,
+            max_tokens=wanted.max_tokens,
+            reply_tokens=wanted.reply_tokens,
+            settings=wanted.settings,
+        )
 
     def set_stable(self, book: Book | BookId, on: bool) -> Book:  # noqa: FBT001 - a switch
         """Turn the stable layout of a book on or off; see :mod:`marginalia.prompt.layout`."""
@@ -247,8 +258,7 @@ def _book_id(book: Book | BookId) -> BookId:
 def _wished(manuscript: Manuscript, wish: WhatIf) -> Manuscript:
     """The book as it would be."""
     known = manuscript.protocol
-    limited = wish.context is not None or wish.response is not None
-    protocol = _with_limits(known or SamplingProtocol(name="what if"), wish) if limited else known
+    protocol = _with_limits(known or SamplingProtocol(name="what if"), wish) if wish.limited else known
     return replace(manuscript, book=_with_settings(manuscript.book, wish), protocol=protocol)
 
 

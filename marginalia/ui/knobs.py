@@ -50,6 +50,20 @@ def wish_of(values: object, budget: Budget, book: Book) -> WhatIf:
     )
 
 
+def ways_to_keep(wish: WhatIf, protocol: str) -> list[dict[str, Any]]:
+    """How a what-if can be made true; *protocol* is the name of the book's, empty when it has none."""
+    if not wish.limited:
+        return [{"label": "Keep in this book", "title": "No other book is changed.", "fresh": False}]
+    title = "A protocol of its own for this book; no other book is changed."
+    fresh = {"label": "Keep as a new protocol", "title": title, "fresh": True}
+    if not protocol:
+        return [fresh]
+    here = {
+        "label": f"Keep in {protocol}", "title": "Every book that uses this protocol is changed.", "fresh": False,
+    }  # fmt: skip
+    return [here, fresh]
+
+
 def rung_rows(rungs: Sequence[Rung], context: int) -> list[dict[str, Any]]:
     """What contexts of several sizes would hold; ``here`` is the largest that is not above *context*."""
     below = [rung.context for rung in rungs if rung.context <= context]

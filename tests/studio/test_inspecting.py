@@ -126,9 +126,20 @@ async def test_applying_a_what_if_makes_it_the_preview(desk: Desk) -> None:
 async def test_applying_to_a_new_protocol_leaves_the_old_one(desk: Desk) -> None:
     old = desk.studio.protocols.get(desk.book.protocol_id)
     new = desk.studio.inspector.apply(desk.book, WhatIf(context=3000), new_protocol="Small")
+    assert new is not None
     assert desk.studio.protocols.get(old.id) == old
     assert (new.name, new.max_tokens, new.sampling) == ("Small", 3000, old.sampling)
     assert desk.studio.books.get(desk.book.id).protocol_id == new.id
+
+
+async def test_what_is_no_limit_is_kept_in_the_book_alone(desk: Desk) -> None:
+    bare = desk.studio.books.create(name="Bare", provider=desk.book.provider_id)
+    assert desk.studio.inspector.apply(bare, WhatIf(parts=3)) is None
+    assert desk.studio.books.get(bare.id).settings["most_parts"] == 3
+    assert len(desk.studio.protocols.all()) == 1
+    made = desk.studio.inspector.apply(bare, WhatIf(context=3000))
+    assert made is not None
+    assert desk.studio.books.get(bare.id).protocol_id == made.id
 
 
 # The stable layout.

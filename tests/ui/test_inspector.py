@@ -17,7 +17,7 @@ from marginalia.prompt.segments import Segment, SegmentKind
 from marginalia.studio.inspecting import WhatIf
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 from marginalia.ui.desk import Desk
-from marginalia.ui.knobs import knobs, rung_rows, wish_of
+from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
 from marginalia.ui.lens import Lens
 from marginalia.ui.messages import message_rows
 from marginalia.ui.picture import bars, shares_of
@@ -93,6 +93,13 @@ def test_whatever_a_browser_sends_is_a_wish_within_bounds(values: object) -> Non
     for name in ("context", "response", "lore_tokens", "parts"):
         number = getattr(wish, name)
         assert number is None or 0 <= number <= 131_072
+
+
+def test_what_can_be_kept_says_whom_it_changes() -> None:
+    labels = [way["label"] for way in ways_to_keep(WhatIf(context=8192), "Plain")]
+    assert labels == ["Keep in Plain", "Keep as a new protocol"]
+    assert [way["label"] for way in ways_to_keep(WhatIf(context=8192), "")] == ["Keep as a new protocol"]
+    assert [way["label"] for way in ways_to_keep(WhatIf(parts=3), "Plain")] == ["Keep in this book"]
 
 
 # Words that called lore.

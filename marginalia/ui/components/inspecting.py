@@ -20,9 +20,7 @@ class WhatIfPanel(Piece):
     knobs = param.List(default=[], item_type=dict, doc="name, label, help, value, least, most, step, unit.")
     tried = param.Boolean(default=False, doc="Whether something is tried out now.")
     told = param.String(default="", doc="What came of it.")
-    protocol = param.String(
-        default="", doc="The name of the protocol that would be changed; empty: none yet."
-    )
+    keep = param.List(default=[], item_type=dict, doc="label, title, fresh: the ways to keep it.")
     rungs = param.List(default=[], item_type=dict, doc="label, text, share, here: one per size of context.")
     stable = param.Boolean(default=False, doc="Whether the book has the stable layout.")
     missing = param.List(default=[], item_type=dict, doc="name, tokens, needs, reason: what did not fit.")

@@ -25,9 +25,8 @@ export function render({ model }) {
   const drawActs = () => {
     told.textContent = model.told; told.hidden = !model.told
     acts.replaceChildren(...(model.tried ? [
-      h("button", { class: "link strong", onclick: () => say("apply") }, model.protocol ? `Keep in ${model.protocol}` : "Keep as a new protocol"),
-      model.protocol ? h("button", { class: "link", onclick: () => say("apply", { fresh: true }) }, "Keep as a new protocol") : "",
-      h("button", { class: "link", onclick: () => { clearTimeout(timer); drawKnobs(); say("reset") } }, "Back to how it is")].filter(Boolean) : []))
+      ...model.keep.map((way, at) => h("button", { class: "link" + (at ? "" : " strong"), title: way.title, onclick: () => say("apply", { fresh: way.fresh }) }, way.label)),
+      h("button", { class: "link", onclick: () => { clearTimeout(timer); drawKnobs(); say("reset") } }, "Back to how it is")] : []))
   }
   const drawRungs = () => rungs.replaceChildren(...model.rungs.map((rung) => h("div", { class: "rung" + (rung.here ? " here" : ""), title: rung.title },
     h("span", { class: "figure" }, rung.label), h("i", {}, h("b", { style: `width:${rung.share}%` })), h("span", { class: "quiet figure" }, rung.text))))
@@ -37,7 +36,7 @@ export function render({ model }) {
   const drawLayout = () => { layout.querySelector("input").checked = model.stable }
   const fold = h("details", { class: "try" }, h("summary", {}, "What if"), knobs, told, acts, h("p", { class: "sub quiet" }, "What a context of this size would hold"), rungs, layout)
   fold.addEventListener("toggle", () => { if (fold.open) say("open") })
-  model.on("knobs", drawKnobs); model.on(["tried", "told", "protocol"], drawActs); model.on("rungs", drawRungs); model.on("missing", drawMissing); model.on("stable", drawLayout)
+  model.on("knobs", drawKnobs); model.on(["tried", "told", "keep"], drawActs); model.on("rungs", drawRungs); model.on("missing", drawMissing); model.on("stable", drawLayout)
   drawKnobs(); drawActs(); drawRungs(); drawMissing(); drawLayout()
   el.append(missing, fold)
   return el

@@ -10,7 +10,7 @@ from bokeh.plotting import figure
 
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import Mark, WhatIfPanel
-from marginalia.ui.knobs import knobs, rung_rows, wish_of
+from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
 from marginalia.ui.lens import NOTHING
 from marginalia.ui.picture import bars, shares_of
 from marginalia.ui.theme import SHARE_COLOURS
@@ -152,8 +152,7 @@ class BudgetView(View):
             tried=trial is not None,
             told=_told(trial, desk.prompt),
             missing=[_missing_row(each) for each in left] if self._lens.look is None else [],
-            protocol=dict(desk.library.protocols).get(desk.book.protocol_id or 0, "")
-            if desk.library is not None and desk.book is not None else "",
+            keep=ways_to_keep(trial.wish, self._protocol()) if trial is not None else [],
             stable=bool(desk.book is not None and desk.book.settings.get("stable_layout")),
         )  # fmt: skip
         if trial is None and desk.budget is not None and desk.book is not None:
@@ -163,10 +162,17 @@ class BudgetView(View):
         if self.desk.budget is not None and self.desk.book is not None:
             await self._lens.try_out(wish_of(said.get("values"), self.desk.budget, self.desk.book))
 
+    def _protocol(self) -> str:
+        """The name of the book's protocol, if it has one."""
+        desk = self.desk
+        if desk.library is None or desk.book is None:
+            return ""
+        names: dict[int, str] = dict(desk.library.protocols)
+        return names.get(desk.book.protocol_id or 0, "")
+
     async def _apply(self, said: Said) -> None:
-        fresh = bool(said.get("fresh")) or not self._whatif.protocol
-        name = f"{self._whatif.protocol or 'Limits'}, tried out" if fresh else ""
-        await self._lens.apply(new_protocol=name)
+        known = self._protocol()
+        await self._lens.apply(new_protocol=f"{known or 'Limits'}, tried out" if said.get("fresh") else "")
         await self._lens.climb()
 
     async def _reset(self, _: Said) -> None:
