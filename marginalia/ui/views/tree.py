@@ -108,7 +108,9 @@ class TreeView(View):
         )  # fmt: skip
         small: dict[str, Any] = {"source": self._marks, "text_baseline": "middle", "text_font": _SANS}
         plot.text("x", "y", text="words", x_offset=11, text_font_size="11px", text_color="#8f857a", **small)
-        plot.text("x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4", **small)
+        plot.text(
+            "x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4", **small
+        )
         told = CustomJS(args={"asked": self._asked}, code=_POINTED)
         plot.add_tools(HoverTool(renderers=[marks], tooltips=None, callback=told))
         plot.on_event(Tap, self._tapped)
@@ -176,13 +178,16 @@ class TreeView(View):
     def _tapped(self, event: Event) -> None:
         mark = self._mark_at(event)
         if mark is not None:
+            self._chosen = mark.parts[0]
             self.desk.errands.start(self._choose(mark))
 
     def _double_tapped(self, event: Event) -> None:
         mark = self._mark_at(event)
         if mark is None:
             return
-        if mark.kind == "part":
+        if mark.parts[0] != self._chosen:  # two quick clicks on two parts count as a double click too
+            self._tapped(event)
+        elif mark.kind == "part":
             self.desk.errands.start(self._bench.continue_from(mark.parts[0]))
         else:
             self.desk.errands.start(self._unfold(mark.parts[0]))
@@ -228,6 +233,8 @@ class TreeView(View):
     # What the card and its keys do.
 
     async def _walk(self, said: Said) -> None:
+        if not self._drawing.marks:  # a key can be faster than the first picture
+            await self._draw()
         marks = self._drawing.marks
         if not marks:
             return
