@@ -21,6 +21,8 @@ from marginalia.ui.lens import Lens
 from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
 from marginalia.ui.views.dialogs import DialogsView
+from marginalia.ui.views.extensions import ExtensionsView
+from marginalia.ui.views.home import HomeView
 from marginalia.ui.views.lore import LoreView
 from marginalia.ui.views.lorebooks import LorebooksView
 from marginalia.ui.views.masthead import MastheadView
@@ -57,6 +59,8 @@ KEYS = {
     "2": "tab 1",
     "3": "tab 2",
     "4": "tab 3",
+    "b": "books",
+    "x": "extensions",
     "f": "focus",
     "ctrl+z": "undo",
     "ctrl+shift+z": "redo",
@@ -96,6 +100,7 @@ class Session:
             summaries=SummariesView(self.desk, bench),
         )
         self._turn = TurnView(self.desk)
+        self._home, self._extensions = HomeView(self.desk), ExtensionsView(self.desk)
         self._keys = Keys(keys=KEYS)
         self._keys.hear(key=self._key, width=self._width)
         self._do = self._commands()
@@ -113,13 +118,19 @@ class Session:
             sizing_mode="stretch_both",
         )
         shelf = LorebooksView(desk, self._explorer)
-        over = (DialogsView(desk), RevisionsView(desk, self._bench), shelf, self._keys)
+        sheets = (shelf, self._home, self._extensions)
+        over = (DialogsView(desk), RevisionsView(desk, self._bench), *sheets, self._keys)
         workspace = pn.Column(
-            SearchView(desk, self._bench), self._story, self._turn, *over, sizing_mode="stretch_both", margin=0
+            SearchView(desk, self._bench),
+            self._story,
+            self._turn,
+            *over,
+            sizing_mode="stretch_both",
+            margin=0,
         )
         return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
-            header=[MastheadView(desk)],
+            header=[MastheadView(desk, books=self._home.open, extensions=self._extensions.open)],
             sidebar=[self._left],
             sidebar_width=264,
             sidebar_resizable=True,
@@ -193,6 +204,8 @@ class Session:
             "previous": lambda: story.command("previous"),
             "next": lambda: story.command("next"),
             "edit": lambda: story.command("edit"),
+            "books": self._home.open,
+            "extensions": self._extensions.open,
             "focus": self._focus,
             "undo": bench.undo,
             "redo": bench.redo,

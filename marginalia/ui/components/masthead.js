@@ -4,6 +4,7 @@ export function render({ model }) {
   const dot = h("i", { class: "dot" }), state = h("span", { class: "state", role: "status" })
   const bar = h("div", { class: "masthead" }, books, h("span", { class: "gap" }), h("span", { class: "model" }, dot, providers, state), h("span", { class: "sep" }, "·"), protocols,
     h("button", { class: "icon", "aria-label": "All keys", title: "All keys (?)", onclick: () => say("keys") }, "?"),
+    h("button", { class: "icon", "aria-label": "Extensions", title: "Extensions (X)", onclick: () => say("extensions") }, "✚"),
     h("button", { class: "icon", "aria-label": "Settings", title: "Book, model and prompts", onclick: () => say("settings") }, "⚙"))
   const fill = (select, options, value) => { select.replaceChildren(...options.map(([id, label]) => h("option", { value: String(id), selected: id === value }, label))); select.dataset.kept = String(value); select.value = String(value) }
   const draw = () => {

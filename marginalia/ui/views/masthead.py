@@ -9,7 +9,7 @@ from marginalia.ui.view import View
 from marginalia.values import Book, BookId
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
@@ -17,17 +17,22 @@ if TYPE_CHECKING:
 
 NEW = -1
 _CONNECT = -2
+_ALL = -3
 
 
 class MastheadView(View):
     """Shows what the desk has open, and asks it for something else."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(
+        self, desk: Desk, *, books: Callable[[], Awaitable[None]], extensions: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(desk)
         self._bar = Masthead(sizing_mode="stretch_width")
+        self._all_books = books
         self._bar.hear(
             book=self._book, provider=self._provider, protocol=self._protocol,
             keys=lambda _: desk.wish("keys"), settings=lambda _: desk.wish("book"),
+            extensions=lambda _: extensions(),
         )  # fmt: skip
         self.follow("book", "library", "model_state", then=self._update)
 
@@ -40,7 +45,7 @@ class MastheadView(View):
         if library is None:
             return
         self._bar.param.update(
-            books=[*_options(library.books, book.id, "no book"), [NEW, "New book…"]],
+            books=[*_options(library.books, book.id, "no book"), [NEW, "New book…"], [_ALL, "All books…"]],
             book=book.id,
             providers=[
                 *_options(library.providers, book.provider_id, "no model"),
@@ -59,6 +64,8 @@ class MastheadView(View):
         chosen = int(said["value"])
         if chosen == NEW:
             self.desk.wish("new book")
+        elif chosen == _ALL:
+            await self._all_books()
         elif chosen:
             await self.desk.open_book(BookId(chosen))
 

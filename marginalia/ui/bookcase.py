@@ -1,0 +1,200 @@
+"""The books as their page shows them: rows, new ones, files that come in and go out. These calls block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from marginalia.errors import FormatError, InvalidInput
+from marginalia.export import FORMATS
+from marginalia.store.backup_file import is_backup
+from marginalia.studio.names import file_name
+from marginalia.ui.words import ago, count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from marginalia.studio import Studio
+    from marginalia.studio.lorebooks import Upload
+    from marginalia.ui.reading import Library
+    from marginalia.values import Book, BookId
+
+_OPENED = "books.opened"
+_BACKUP = ".marginalia"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What became of one file: a sentence, and the first book that came of it."""
+
+    file: str
+    text: str
+    book: BookId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A file to download."""
+
+    name: str
+    data: bytes
+
+
+def book_rows(studio: Studio, now: datetime) -> list[dict[str, Any]]:
+    """Every book, the one opened last first."""
+    opened = _opened(studio)
+    books = sorted(studio.books.all(), key=lambda each: _last(each, opened), reverse=True)
+    return [
+        _row(studio, each, _last(each, opened), now) | {"verb": "opened" if each.uid in opened else "changed"}
+        for each in books
+    ]
+
+
+def trash_rows(studio: Studio) -> list[list[Any]]:
+    """The books in the trash, the newest first: id and name."""
+    return [[each.id, each.name] for each in reversed(studio.books.trash())]
+
+
+def note_opened(studio: Studio, book: BookId, now: datetime) -> None:
+    """Keep when a book was opened last."""
+    kept = {each.uid for each in (*studio.books.all(), *studio.books.trash())}
+    opened = {uid: when for uid, when in _opened(studio).items() if uid in kept}
+    studio.settings.set(_OPENED, opened | {studio.books.get(book).uid: now.isoformat()})
+
+
+def next_book(studio: Studio, book: BookId) -> BookId | None:
+    """What to open in the place of a book that goes: the one opened last among the others."""
+    opened = _opened(studio)
+    others = (each for each in studio.books.all() if each.id != book)
+    found = max(others, key=lambda each: _last(each, opened), default=None)
+    return None if found is None else found.id
+
+
+def new_book(studio: Studio, name: str, like: Book | None, library: Library) -> Book:
+    """An empty book, written by the model and the protocol of *like*, else by the first there are."""
+    provider = _living(like.provider_id if like is not None else None, library.providers)
+    protocol = _living(like.protocol_id if like is not None else None, library.protocols)
+    return studio.books.create(name=name, provider=provider, protocol=protocol)
+
+
+def rename(studio: Studio, book: BookId, name: str) -> Book:
+    """Give a book another name; raises ``InvalidInput`` for a blank one."""
+    return studio.books.save(replace(studio.books.get(book), name=name))
+
+
+def duplicate(studio: Studio, book: BookId) -> Book:
+    """A second book that has everything the first has."""
+    return studio.books.clone(book, name=f"{studio.books.get(book).name} (copy)")
+
+
+def formats(studio: Studio) -> list[tuple[str, str]]:
+    """What a story can be exported as: key and name, those of extensions last."""
+    return [(each.key, each.name) for each in (*FORMATS.values(), *studio.extensions.exporters)]
+
+
+def exported(studio: Studio, book: BookId, form: str) -> Departure:
+    """The story of a book as a file; raises ``InvalidInput`` for a format that there is not."""
+    suffixes = {each.key: each.suffix for each in (*FORMATS.values(), *studio.extensions.exporters)}
+    if form not in suffixes:
+        raise InvalidInput("This format is no longer there: the extension that wrote it is switched off.")
+    name = file_name(studio.books.get(book).name)
+    return Departure(name=name + suffixes[form], data=studio.story.export(book, form))
+
+
+def backed_up(studio: Studio, book: BookId) -> Departure:
+    """Everything a book has, as one file."""
+    data = studio.books.backup(book)
+    return Departure(name=file_name(studio.books.get(book).name) + _BACKUP, data=data)
+
+
+def inside(studio: Studio, upload: Upload) -> list[str]:
+    """What a backup holds, in sentences, before it replaces anything; raises ``FormatError``."""
+    if not is_backup(upload.data):
+        raise FormatError(f"{upload.file!r} is no backup of a book; use Import for stories and cards.")
+    found = studio.books.contents(upload.data)
+    facts = [count(found.parts, "part"), count(found.words, "word")]
+    facts += [count(found.summaries, "summary").replace("summarys", "summaries")] if found.summaries else []
+    facts += [count(len(found.lorebooks), "lorebook")] if found.lorebooks else []
+    made = f"{found.created.day} {found.created:%B %Y, %H:%M}"
+    return [f"The backup of {found.name!r}, made on {made}: {', '.join(facts)}.", *found.notes]
+
+
+def take_in(studio: Studio, upload: Upload, like: Book | None, library: Library) -> Arrival:
+    """Make a book of a file: a backup, a story of another tool, or a character card with its lore.
+
+    Raises ``FormatError`` for everything else; nothing was stored then.
+    """
+    if is_backup(upload.data):
+        book = studio.books.clone(upload.data)
+        return Arrival(file=upload.file, text=f"The backup of {book.name!r} is a book again.", book=book.id)
+    try:
+        report = studio.import_story(upload)
+    except FormatError:
+        if not studio.lorebooks.preview_import(upload).book_fields:
+            raise
+        return _from_card(studio, upload, like, library)
+    more = " It holds lore too: import it under Lorebooks as well." if report.lore_too else ""
+    for each in report.books:
+        studio.books.save(_furnished(each, like, library))
+    return Arrival(file=upload.file, text=f"{report}{more}", book=report.book.id)
+
+
+def _from_card(studio: Studio, upload: Upload, like: Book | None, library: Library) -> Arrival:
+    """A book of a card: its lore, its words about itself, and its greeting as the first part."""
+    report = studio.lorebooks.import_file(upload)
+    fields, lore = report.book_fields, report.lorebooks[0]
+    texts = (fields.description, fields.scenario, fields.memory, fields.instructions)
+    made = new_book(studio, fields.name.strip() or lore.name, like, library)
+    described = "\n\n".join(text.strip() for text in texts if text.strip())
+    book = studio.books.save(replace(made, description=described, lorebook_id=lore.id))
+    if fields.first_message.strip():
+        studio.story.append(book, fields.first_message)
+    entries = len(studio.lorebooks.entries(lore))
+    text = f"{book.name!r} is a book now, with {count(entries, 'lore entry').replace('entrys', 'entries')}."
+    return Arrival(file=upload.file, text=text, book=book.id)
+
+
+def _furnished(book: Book, like: Book | None, library: Library) -> Book:
+    """An imported book with a model and a protocol, where its file named none."""
+    provider, protocol = (like.provider_id, like.protocol_id) if like is not None else (None, None)
+    return replace(
+        book,
+        provider_id=book.provider_id or cast("Any", _living(provider, library.providers)),
+        protocol_id=book.protocol_id or cast("Any", _living(protocol, library.protocols)),
+    )
+
+
+def _living(wanted: int | None, pairs: tuple[tuple[int, str], ...]) -> int | None:
+    """*wanted* where it still exists, else the first there is."""
+    known = [each for each, _ in pairs]
+    return wanted if wanted in known else next(iter(known), None)
+
+
+def _row(studio: Studio, book: Book, last: datetime, now: datetime) -> dict[str, Any]:
+    branch, whole = studio.story.statistics(book)
+    return {
+        "id": book.id,
+        "name": book.name,
+        "tags": list(book.tags),
+        "description": book.description,
+        "words": branch.words,
+        "parts": branch.parts,
+        "all_parts": whole.parts,
+        "when": ago(last, now),
+        "exact": f"{last.astimezone():%d %B %Y, %H:%M}",
+    }
+
+
+def _last(book: Book, opened: Mapping[str, str]) -> datetime:
+    """When a book was opened last, or changed where nobody opened it."""
+    try:
+        when = datetime.fromisoformat(opened[book.uid])
+    except (KeyError, ValueError, TypeError):
+        return book.updated
+    return when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+
+
+def _opened(studio: Studio) -> dict[str, str]:
+    kept: object = studio.settings.get(_OPENED)
+    return cast("dict[str, str]", kept) if isinstance(kept, dict) else {}
