@@ -166,7 +166,7 @@ class Lens(param.Parameterized):
             self.comparison = Comparison(title=title, text=text)
             return
         found = await aside(diff, other, shown)
-        if (key, shown) == (self.against, self.shown):
+        if key == self.against and shown is self.shown:
             self.comparison = Comparison(title=title, diff=found)
 
     async def _other(self, key: str) -> Sent | None:
