@@ -1,9 +1,9 @@
-// Three pages under one row of tabs. They only become invisible: a list or a plot without a size could not be drawn.
+// Three pages under one row of tabs; what stands in them has the names. They only become invisible: a list or a plot without a size could not be drawn.
 export function render({ model }) {
   const names = ["outline", "tree", "summaries"]
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Story" })
   const pages = names.map((name, at) => {
-    const page = h("div", { class: "page", role: "tabpanel", id: `side-page-${name}`, "aria-labelledby": `side-${name}` }, model.get_child(name))
+    const page = h("div", { class: "page", role: "tabpanel", id: `side-page-${name}` }, model.get_child(name))
     list.append(h("button", { role: "tab", id: `side-${name}`, "aria-controls": `side-page-${name}`, onclick: () => choose(at) }, name[0].toUpperCase() + name.slice(1)))
     return page
   })

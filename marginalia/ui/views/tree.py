@@ -22,7 +22,7 @@ from bokeh.plotting import figure
 from marginalia.story.drawing import Drawing
 from marginalia.ui.components.telling import TreeCard
 from marginalia.ui.treecards import card_of
-from marginalia.ui.treepicture import HIT, lines_of, mark_at, marks_of, neighbour
+from marginalia.ui.treepicture import HIT, OTHER, lines_of, mark_at, marks_of, neighbour
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.ui.workbench import TREE
@@ -60,6 +60,7 @@ class TreeView(View):
         self._chosen: PartId | None = None
         self._marks = ColumnDataSource(data=marks_of(_NONE, ()))
         self._lines = ColumnDataSource(data=lines_of(_NONE))
+        self._spot = ColumnDataSource(data={"x": [], "y": []})
         self._asked = ColumnDataSource(data={"at": [-1]})
         self._asked.on_change("data", self._pointed)
         self._across, self._down = Range1d(start=_LEFT, end=_LANES), Range1d(start=_ROWS, end=_TOP)
@@ -102,6 +103,7 @@ class TreeView(View):
             source=self._marks,
             level="glyph",
         )
+        plot.scatter("x", "y", size=22, fill_color=None, line_color=OTHER, line_width=1.5, source=self._spot)
         marks = plot.scatter(
             "x", "y", size="size", marker="form", fill_color="fill", line_color="line", line_width="width",
             hover_fill_color=HIT, source=self._marks,
@@ -210,8 +212,11 @@ class TreeView(View):
         shape: Shape | None = self.desk.shape
         if mark is None or shape is None or part is None:
             self._card.card = {}
+            self._ring(None)
             return
         chosen = chosen or part == self._chosen
+        if chosen:
+            self._ring(mark)
         story, card = self.desk.studio.story, dict[str, Any]()
 
         async def look() -> None:
@@ -229,6 +234,11 @@ class TreeView(View):
 
         if await self.desk.attempt(look()):
             self._card.card = card | {"chosen": chosen}
+
+    def _ring(self, mark: Mark | None) -> None:
+        """Draw a ring around the chosen mark."""
+        with pn.io.hold(self._doc):
+            self._spot.data = {"x": [mark.lane], "y": [mark.row]} if mark is not None else {"x": [], "y": []}
 
     # What the card and its keys do.
 
