@@ -131,28 +131,32 @@ def take_in(studio: Studio, upload: Upload, like: Book | None, library: Library)
     try:
         report = studio.import_story(upload)
     except FormatError:
-        if not studio.lorebooks.preview_import(upload).book_fields:
+        fields = studio.lorebooks.preview_import(upload).book_fields
+        if not fields:
             raise
-        return _from_card(studio, upload, like, library)
-    more = " It holds lore too: import it under Lorebooks as well." if report.lore_too else ""
+        book = new_book(studio, fields.name.strip() or upload.file, like, library)
+        return Arrival(file=upload.file, text=_with_lore(studio, book, upload), book=book.id)
     for each in report.books:
         studio.books.save(_furnished(each, like, library))
-    return Arrival(file=upload.file, text=f"{report}{more}", book=report.book.id)
+    lore = f" {_with_lore(studio, studio.books.get(report.book), upload)}" if report.lore_too else ""
+    return Arrival(file=upload.file, text=f"{report}{lore}", book=report.book.id)
 
 
-def _from_card(studio: Studio, upload: Upload, like: Book | None, library: Library) -> Arrival:
-    """A book of a card: its lore, its words about itself, and its greeting as the first part."""
-    report = studio.lorebooks.import_file(upload)
+def _with_lore(studio: Studio, book: Book, upload: Upload) -> str:
+    """Give a book the lore that came in the same file, and what a card says of itself; in a sentence, what came of it.
+
+    The book is there already, so what goes wrong with its lore is told and takes nothing away.
+    """
+    try:
+        report = studio.lorebooks.import_file(upload)
+    except FormatError as error:
+        return f"Its lore could not be read: {error}"
     fields, lore = report.book_fields, report.lorebooks[0]
     texts = (fields.description, fields.scenario, fields.memory, fields.instructions)
-    made = new_book(studio, fields.name.strip() or lore.name, like, library)
     described = "\n\n".join(text.strip() for text in texts if text.strip())
-    book = studio.books.save(replace(made, description=described, lorebook_id=lore.id))
-    if fields.first_message.strip():
-        studio.story.append(book, fields.first_message)
-    entries = len(studio.lorebooks.entries(lore))
-    text = f"{book.name!r} is a book now, with {count(entries, 'lore entry').replace('entrys', 'entries')}."
-    return Arrival(file=upload.file, text=text, book=book.id)
+    studio.books.save(replace(book, description=book.description or described, lorebook_id=lore.id))
+    entries = count(len(studio.lorebooks.entries(lore)), "lore entry").replace("entrys", "entries")
+    return f"{book.name!r} draws on {entries} that came with it."
 
 
 def _furnished(book: Book, like: Book | None, library: Library) -> Book:

@@ -44,10 +44,11 @@ export function render({ model }) {
     page.replaceChildren(...[
       h("div", { class: "line" }, h("h3", {}, row.name), h("span", { class: "gap" }), row.id === data.opened ? h("span", { class: "quiet" }, "open now") : null, h("button", { class: "go", type: "button", onclick: () => row.id === data.opened ? dialog.close() : say("open", { id }) }, row.id === data.opened ? "Write on" : "Open")),
       h("p", { class: "quiet figure facts", title: row.exact }, [plural(row.words, "word"), `${plural(row.parts, "part")}${others ? `, ${figure(others)} more on other branches` : ""}`, row.when && `${row.verb} ${row.when}`].filter(Boolean).join(" · ")),
-      row.tags.length ? h("div", { class: "chips" }, row.tags.map((tag) => h("span", { class: "tag" }, tag))) : null, row.description ? h("p", { class: "about" }, row.description) : null,
+      row.tags.length ? h("div", { class: "chips" }, row.tags.map((tag) => h("span", { class: "tag" }, tag))) : null,
       section("Name", h("form", { class: "line", onsubmit: (event) => { event.preventDefault(); say("rename", { id, name: called.value }) } }, called, h("button", { class: "link", type: "submit" }, "Rename"))),
       section("To read and to print", h("div", { class: "line" }, format, button("Export", () => fetch("export", { format: format.value }))), sent),
       section("To keep", h("div", { class: "line acts" }, button("Duplicate", () => { note.textContent = "copying…"; say("duplicate", { id }) }), button("Download backup", () => fetch("backup"), { title: "Everything of this book in one file: all branches and versions, summaries, lore" }), button("Go back to a backup", () => old.click()), h("span", { class: "gap" }), button("Delete", () => say("delete", { id }), { "aria-label": "Delete book" })), asked),
+      row.description ? section("About", h("p", { class: "about" }, row.description)) : null,
     ].filter(Boolean)); page.scrollTop = 0
   }
   async function take(files, what = "import") {
