@@ -165,3 +165,13 @@ def test_a_key_is_answered_by_a_thousand_verdicts_at_once(
     instructions.fill("word999")
     page.get_by_role("button", name="fired 1", exact=True).wait_for()
     assert time.perf_counter() - began < 2
+
+
+def test_several_entries_are_switched_off_at_once(app: App, open_page: Callable[..., Page]) -> None:
+    page = open_page(app.book(1))
+    open_lore(page)
+    page.get_by_role("button", name="Select", exact=True).click()
+    page.get_by_role("button", name="all shown", exact=True).click()
+    page.get_by_role("button", name="off", exact=True).click()
+    expect(row(page, "Varro")).to_contain_text("switched off")
+    expect(row(page, "Bell")).to_contain_text("switched off")

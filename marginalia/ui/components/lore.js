@@ -80,7 +80,7 @@ export function render({ model }) {
   function bulk() {
     select.textContent = picking ? "Done" : "Select"; bar.hidden = !picking
     if (!picking) return
-    const many = (what, value) => { if (picked.size) say("many", { what, value, ids: [...picked] }); if (what === "delete") { picked.clear(); bulk() } }
+    const many = (what, value = "") => { if (picked.size) say("many", { what, value, ids: [...picked] }); if (what === "delete") { picked.clear(); bulk() } }
     const tag = h("input", { type: "text", "aria-label": "Tag for the chosen entries", placeholder: "tag", onkeydown: (event) => { if (event.key === "Enter") { many("tag", tag.value); tag.value = "" } } })
     const move = h("select", { "aria-label": "Move to", onchange: () => { many("move", move.value); move.value = "" } }, h("option", { value: "" }, "move to…"), model.lorebooks.map(([id, name]) => h("option", { value: String(id) }, name)))
     bar.replaceChildren(h("span", { class: "figure" }, `${figure(picked.size)} chosen`), button("all shown", "Choose all that are shown", () => { for (const id of shown) picked.add(id); bulk(); draw() }), button("on", "Switch them on", () => many("on")), button("off", "Switch them off", () => many("off")), tag, move, button("delete", "Into the trash", () => many("delete")))
