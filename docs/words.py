@@ -79,6 +79,7 @@ BOOK_SETTINGS: Mapping[str, str] = {
 USER_SETTINGS: Mapping[str, str] = {
     "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
     "extensions": 'which extensions were switched: `{"on": [], "off": []}`',
+    "books.opened": "when each book was last opened in the app",
     "extension.snippets": 'the texts that `{{snippet::name}}` prints: `{"texts": {}}`',
 }
 """Keys of `studio.settings`."""
