@@ -90,12 +90,14 @@ def duplicate(studio: Studio, book: BookId) -> Book:
 
 def formats(studio: Studio) -> list[tuple[str, str]]:
     """What a story can be exported as: key and name, those of extensions last."""
-    return [(each.key, each.name) for each in (*FORMATS.values(), *studio.extensions.exporters)]
+    own = [(each.key, each.name) for each in FORMATS.values()]
+    return own + [(each.key, each.name) for each in studio.extensions.exporters]
 
 
 def exported(studio: Studio, book: BookId, form: str) -> Departure:
     """The story of a book as a file; raises ``InvalidInput`` for a format that there is not."""
-    suffixes = {each.key: each.suffix for each in (*FORMATS.values(), *studio.extensions.exporters)}
+    suffixes = {each.key: each.suffix for each in FORMATS.values()}
+    suffixes |= {each.key: each.suffix for each in studio.extensions.exporters}
     if form not in suffixes:
         raise InvalidInput("This format is no longer there: the extension that wrote it is switched off.")
     name = file_name(studio.books.get(book).name)

@@ -49,12 +49,15 @@ class ExtensionsView(View):
         """The handler; what it raises is said in the dialog, where the eye is."""
 
         async def handle(said: Said) -> None:
-            try:
-                await handler(said)
-            except Exception as error:  # noqa: BLE001 - the border between a click and the page
-                self._shelf.tell("trouble", text=notice_of(error).text)
+            await self._attempt(handler(said))
 
         return handle
+
+    async def _attempt(self, action: Awaitable[None]) -> None:
+        try:
+            await action
+        except Exception as error:  # noqa: BLE001 - the border between a click and the page
+            self._shelf.tell("trouble", text=notice_of(error).text)
 
     def _closed(self, _: Said) -> None:
         self._open = False
@@ -76,7 +79,7 @@ class ExtensionsView(View):
         self._shelf.tell("panels", panels=names, book=book.name if book is not None else "")
         for each in panels:
             if book is not None and self._open:
-                await self._guarded(lambda _, each=each, book=book: self._show(each, book))({})
+                await self._attempt(self._show(each, book))
 
     async def _show(self, owned: OwnedPanel, book: Book) -> None:
         desk, form = self.desk, owned.panel.form
