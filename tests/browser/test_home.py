@@ -131,3 +131,20 @@ def test_the_authors_note_is_written_and_stands_in_the_budget(
     expect(note).to_be_hidden()
     shelf.get_by_role("button", name="Close").click()
     expect(budget.get_by_text("inserts", exact=True)).to_have_count(0)
+
+
+def test_when_the_last_book_is_deleted_it_can_still_be_taken_back(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(2))
+    shelf = books(page)
+    listed = shelf.get_by_role("listbox", name="Books").get_by_role("option")
+    for left in (2, 1, 0):
+        shelf.get_by_role("button", name="Delete book").click()
+        expect(listed).to_have_count(left)
+    page.get_by_role("dialog", name="New book").get_by_role("button", name="Close").click()
+    shelf.get_by_text("Trash (3)").click()
+    shelf.get_by_role("button", name="Restore The Ferry").click()
+    expect(listed).to_have_count(1)
+    shelf.get_by_role("button", name="Write on").click()
+    expect(page.get_by_text("Ada waits at the quay.").first).to_be_visible()
