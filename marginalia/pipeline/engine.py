@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from marginalia.errors import Refused, ValidationProblem
+from marginalia.errors import Refused, StoreError, ValidationProblem
 from marginalia.pipeline import slots
 from marginalia.pipeline.events import (
     AfterInference,
@@ -99,6 +99,16 @@ class Pipeline:
         What ends the run is told to the listener and kept in the outcome, never raised.
         """
         return _Engine(run, self.plan()).drive()
+
+    async def save_again(self, run: Run) -> None:
+        """Store what the end of *run* could not store; raises ``StoreError`` while that is still so."""
+        partial = run.state is not RunState.SUCCESSFUL
+        if run.state is RunState.NOT_SUCCESSFUL and run.opened is not None:
+            await run.ports.archive.withdraw(run.opened)
+        else:
+            await keep(run, partial=partial)
+        run.unsaved = False
+        run.notice()
 
     def _add(self, slot: Slot[Any, Any], wrapper: Wrapper[Any, Any] | None) -> Undo:
         mine = (slot, wrapper)
@@ -251,6 +261,7 @@ class _Engine:
                 offered = await run.emit(known)
                 outcome = await self._do(slots.CLEANUP, offered)
         except Exception as caught:  # noqa: BLE001 - a failing CLEANUP is told once, and still the run ends (J-05)
+            run.unsaved = isinstance(caught, StoreError)
             await run.tell.failure(caught)
             left = run.part if run.state is not RunState.NOT_SUCCESSFUL else None
             outcome = Outcome(state=run.state, part=left, error=error or caught, stopped=known.stopped)

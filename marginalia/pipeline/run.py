@@ -88,6 +88,7 @@ class Run:
     progress: str = ""
     first_token_after: float | None = None
     stopped: bool = False
+    unsaved: bool = False
     error: Exception | None = None
     outcome: Outcome | None = None
     question: Question | None = None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
-from marginalia.errors import Busy, InvalidInput
+from marginalia.errors import Busy, InvalidInput, StoreError
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.run import Run
 from marginalia.values import Book, BookId
+
+RETRY_SECONDS = 2.0
 
 
 class Runs:
@@ -19,6 +22,7 @@ class Runs:
         self._pipeline = pipeline
         self._changed = changed
         self._running: dict[BookId, tuple[Run, asyncio.Task[None]]] = {}
+        self._saving: set[asyncio.Task[None]] = set()
 
     def of(self, book: BookId) -> Run | None:
         """The run that writes to *book* now."""
@@ -50,6 +54,18 @@ class Runs:
         finally:
             self._running.pop(run.book_id, None)
             self._changed(run.book_id)
+        if run.unsaved:
+            saving = asyncio.get_running_loop().create_task(self._save_later(run))
+            self._saving.add(saving)
+            saving.add_done_callback(self._saving.discard)
+
+    async def _save_later(self, run: Run) -> None:
+        """The disk was full: the text stays in memory, and is stored as soon as there is room for it."""
+        while run.unsaved:
+            await asyncio.sleep(RETRY_SECONDS)
+            with suppress(StoreError):
+                await self._pipeline.save_again(run)
+        self._changed(run.book_id)
 
     async def aclose(self) -> None:
         """Stop all runs and wait until what they hold is stored."""
@@ -58,3 +74,5 @@ class Runs:
         here = asyncio.get_running_loop()
         tasks = [task for _, task in tuple(self._running.values()) if task.get_loop() is here]
         await asyncio.gather(*tasks, return_exceptions=True)
+        for saving in tuple(self._saving):
+            saving.cancel()  # what was kept on the way is found at the next start

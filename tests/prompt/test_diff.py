@@ -97,7 +97,10 @@ def test_a_story_that_grew_loses_its_oldest_part_to_the_budget() -> None:
 
 def test_parts_of_another_branch_are_told_from_new_ones() -> None:
     found = diff(sent(part(1), part(2), part(3)), sent(part(1), part(2, "Other.", of=202)))
-    assert lines(found) == ["~ part 2: another version of this part", "\N{MINUS SIGN} part 3: it is not on this branch"]
+    assert lines(found) == [
+        "~ part 2: another version of this part",
+        "\N{MINUS SIGN} part 3: it is not on this branch",
+    ]
 
 
 def test_room_that_grew_lets_old_parts_in() -> None:

@@ -85,7 +85,7 @@ class TurnView(View):
         self._panel.running = self.desk.running
         self._status()
         run: Run | None = self.desk.run
-        if ended and run is not None and run.part is not None and run.state is not RunState.NOT_SUCCESSFUL:
+        if ended and run is not None and _written(run):
             self._panel.tell("sent", instructions=run.turn.instructions or "")
 
     def _status(self, *_: object) -> None:
@@ -102,6 +102,11 @@ class TurnView(View):
 
     def _trouble(self, *_: object) -> None:
         self._panel.trouble = self.desk.trouble.shown()
+
+
+def _written(run: Run) -> bool:
+    """Whether the part holds what was asked for, so that the field may be emptied; a failure takes nothing."""
+    return run.part is not None and run.error is None and run.state is not RunState.NOT_SUCCESSFUL
 
 
 def _fields(said: Said) -> dict[str, str]:
