@@ -49,8 +49,8 @@ class DatabaseCopies(Copies):
         try:
             copy = self.take()
             self.prune(keep)
-        except (StoreError, OSError):
-            _log.exception("The copy of the database that was due could not be taken.")
+        except (StoreError, OSError) as error:
+            _log.warning("The copy of the database that was due could not be taken: %s", error)
             return None
         return copy
 

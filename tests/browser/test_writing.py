@@ -243,6 +243,7 @@ def test_regenerate_writes_in_place_and_keys_reach_everything(
     page.get_by_label("Instructions").press("Control+Enter")
     part = page.get_by_role("article", name="Part 2")
     expect(part).to_contain_text("First.")
+    expect(page.get_by_role("button", name="Generate", exact=True)).to_be_enabled()  # the first one has ended
     page.get_by_role("region", name="Story").focus()
     page.keyboard.press("Alt+r")
     expect(part).to_contain_text("Again")
