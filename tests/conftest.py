@@ -48,6 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, reason in lacks.items():
             if reason and item.get_closest_marker(name) and not IN_CI:
                 item.add_marker(pytest.mark.skip(reason=reason))
-        if IN_CI:  # browsers, models and killed processes share two cores there: what fails once is asked once more
+        if (
+            IN_CI
+        ):  # browsers, models and killed processes share two cores there: what fails once is asked once more
             item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
