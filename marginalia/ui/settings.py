@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from marginalia.ui.reading import Library
 
 _BOOK = ("name", "description", "tags", "provider_id", "protocol_id", "lorebook_id", "pov", "tense", "style")
-_PROMPTS = ("master_template", "user_prompt", "summary_prompt", "meta_summary_prompt", "syntax")
 _MODEL = (
     "name", "base_url", "model", "max_context", "max_response", "enable_reasoning", "reasoning_effort", "timeout",
     "needs_jailbreak", "jailbreak",
@@ -62,7 +61,6 @@ class Sheets:
             self._book_section(book),
             self._model_section(studio.providers.get(ProviderId(provider)) if provider else Provider()),
             self._protocol_section(studio.protocols.get(ProtocolId(protocol)) if protocol else Protocol()),
-            self._prompts_section(book),
         ]
 
     # The sections.
@@ -73,7 +71,7 @@ class Sheets:
         fields = described(
             model, only=_BOOK, wide=("name",), areas=("description", "style"), choices=self._choices()
         )
-        return _section("book", "Book", book.id, fields)
+        return _section("book", "Book", book.id, fields, actions=[["prompts", "Save, and go to the prompts"]])
 
     def _new_book_section(self) -> dict[str, Any]:
         model, library = BookModel(), self._desk.library
@@ -86,16 +84,6 @@ class Sheets:
         only = ("name", "description", "provider_id", "protocol_id", "lorebook_id")
         fields = described(model, only=only, wide=("name",), areas=("description",), choices=self._choices())
         return _section("book", "Book", 0, fields, save="Create")
-
-    def _prompts_section(self, book: Book) -> dict[str, Any]:
-        model = BookModel()
-        model.take(book)
-        effective = self._desk.studio.effective_prompts(book)
-        fields = described(model, only=_PROMPTS, areas=_PROMPTS[:-1])
-        for field in fields[:-1]:
-            field["value"] = field["value"] or getattr(effective, field["name"]) or ""
-        intro = "What a text says that you leave as it is, follows the default from then on too."
-        return _section("prompts", "Prompts", book.id, fields, intro=intro)
 
     def _model_section(self, provider: Provider, *, intro: str = "") -> dict[str, Any]:
         if provider.kind == "bundled":
@@ -137,10 +125,12 @@ class Sheets:
                 return await self._submit_model(values, record, testing=said.get("action") == "test")
             case "protocol":
                 return await self._submit_protocol(values, record)
-            case "prompts":
-                return await self._submit_prompts(values)
             case _:
-                return await self._submit_book(values, record)
+                answer = await self._submit_book(values, record)
+                if answer["ok"] and said.get("action") == "prompts":
+                    self._desk.wish("prompts")  # a sheet of its own
+                    return answer | {"close": True}
+                return answer
 
     async def _submit_book(self, values: dict[str, Any], record: int) -> dict[str, Any]:
         studio, model = self._desk.studio, BookModel()
@@ -161,21 +151,6 @@ class Sheets:
         await self._desk.refresh_library()
         await self._desk.open_book(made.id)
         return _Saved(close=True).answer()
-
-    async def _submit_prompts(self, values: dict[str, Any]) -> dict[str, Any]:
-        studio, book, model = self._desk.studio, self._desk.book, BookModel()
-        if book is None:
-            return {"ok": False, "text": "No book is open."}
-        model.take(book)
-        defaults = await aside(studio.effective_prompts, Book())
-        for name in _PROMPTS[:-1]:
-            if str(values.get(name, "")).strip() == (getattr(defaults, name) or "").strip():
-                values[name] = ""
-        if errors := _wrong(model, values, named=False):
-            return errors
-        await aside(studio.books.save, model.freeze(book))
-        await self._desk.refresh()
-        return _Saved().answer()
 
     async def _submit_protocol(self, values: dict[str, Any], record: int) -> dict[str, Any]:
         protocols, model = self._desk.studio.protocols, ProtocolModel()
@@ -236,9 +211,9 @@ def _section(
     }  # fmt: skip
 
 
-def _wrong(model: Any, values: dict[str, Any], *, named: bool = True) -> dict[str, Any]:  # noqa: ANN401 - one of the models
+def _wrong(model: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - one of the models
     errors = fill(model, values)
-    if named and not errors and not model.name.strip():
+    if not errors and not model.name.strip():
         errors = {"name": "It needs a name."}
     return {"ok": False, "text": "Nothing was saved yet.", "errors": errors} if errors else {}
 

@@ -39,6 +39,8 @@ class DialogsView(View):
             return
         if wish.name == "keys":
             self._dialogs.tell("keys")
+        elif wish.name == "prompts":
+            pass  # a sheet of its own, which follows the same wish
         elif wish.name == "prompt" and wish.part is not None:
             if self.desk.narrow:  # else it opens in the inspector, beside the text
                 await self.desk.attempt(self._show_prompt(wish.part))
@@ -76,7 +78,7 @@ class DialogsView(View):
             self._dialogs.tell("close")
 
 
-_TABS = ("book", "model", "protocol", "prompts")
+_TABS = ("book", "model", "protocol")
 
 
 def _top(receipt: Receipt) -> str:
