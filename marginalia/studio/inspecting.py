@@ -26,6 +26,7 @@ from marginalia.prompt.segment import Sent
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Store
+from marginalia.studio.names import book_id
 from marginalia.values import Book, BookId, Provider, Request, Turn
 from marginalia.values import Protocol as SamplingProtocol
 
@@ -139,7 +140,7 @@ class Inspector:
             ContextTooSmall: not even the base would fit; carries the numbers.
         """
         wish = WhatIf(context=context, response=response, lore_tokens=lore_tokens, parts=parts, stable=stable)
-        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, _book_id(book))
+        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, book_id(book))
         run = self._new_run(_wished(manuscript, wish), turn, request, preview=True)
         return await self._pipeline.preview(run)
 
@@ -171,7 +172,7 @@ class Inspector:
         The protocol is changed for every book that uses it; a book without one is given a new one when there are limits
         to keep. Gives the protocol of the book as it is then.
         """
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         record, protocol = manuscript.book, manuscript.protocol
         if wish.limited or new_protocol:
             protocol = self._keep(protocol, wish, new_protocol)
@@ -195,16 +196,16 @@ class Inspector:
 
     def set_stable(self, book: Book | BookId, on: bool) -> Book:  # noqa: FBT001 - a switch
         """Turn the stable layout of a book on or off; see :mod:`marginalia.prompt.layout`."""
-        record = self._store.books.get(_book_id(book))
+        record = self._store.books.get(book_id(book))
         return self._store.books.save(replace(record, settings={**record.settings, STABLE: on}))
 
     def is_stable(self, book: Book | BookId) -> bool:
         """Whether a book has the stable layout."""
-        return is_stable(self._store.books.get(_book_id(book)).settings)
+        return is_stable(self._store.books.get(book_id(book)).settings)
 
     def last_sent(self, book: Book | BookId) -> Sent | None:
         """The last prompt that the book's model was sent, by any book; after a new start, by this branch."""
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         provider = manuscript.provider
         if provider is None:
             return None
@@ -224,7 +225,7 @@ class Inspector:
             return as_text(prompt)
         if form not in ("json", "curl"):
             raise InvalidInput(f"A prompt cannot be exported as {form!r}, only as text, json or curl.")
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         provider = manuscript.provider or Provider()
         call = Call(
             provider=provider,
@@ -249,10 +250,6 @@ class Inspector:
             if receipt is not None and (receipt.provider, receipt.model) == (provider.name, provider.model):
                 return receipt
         return None
-
-
-def _book_id(book: Book | BookId) -> BookId:
-    return book.id if isinstance(book, Book) else book
 
 
 def _wished(manuscript: Manuscript, wish: WhatIf) -> Manuscript:

@@ -1,8 +1,13 @@
-"""Names of files that are made from names people gave."""
+"""How books are named by callers, and files after the names that people gave."""
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
+
+from marginalia.values import Book, BookId
+
+BookLike: TypeAlias = Book | BookId
 
 _KEPT = 60
 _UNSAFE = re.compile(r"[^\w\- ]+")
@@ -16,3 +21,8 @@ def file_name(name: str) -> str:
     """
     plain = "-".join(_UNSAFE.sub(" ", name).split())[:_KEPT].strip("-_")
     return f"{plain}_" if _RESERVED.fullmatch(plain) else plain or "book"
+
+
+def book_id(book: BookLike) -> BookId:
+    """The id of a book that is given as itself or as its id."""
+    return book.id if isinstance(book, Book) else book

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self
 
 import anyio.to_thread
 
@@ -15,13 +15,10 @@ from marginalia.extensions.manager import Extensions
 from marginalia.inference import Models
 from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.defaults import default_prompts
-from marginalia.pipeline.engine import Pipeline, Undo
-from marginalia.pipeline.events import Event
-from marginalia.pipeline.hooks import LISTENER_SECONDS, Listener, Subscription
+from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.listener import GenerationListener
 from marginalia.pipeline.ports import Manuscript, Ports
 from marginalia.pipeline.run import Run
-from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.pipeline.summarising import Summariser
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
@@ -31,20 +28,17 @@ from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
+from marginalia.studio.names import BookLike, book_id
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
 from marginalia.studio.summaries import Summaries
+from marginalia.studio.tuning import Tuning
 from marginalia.studio.versions import versions
-from marginalia.values import Book, BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
-
-E = TypeVar("E", bound=Event)
-In = TypeVar("In", bound=Event)
-Out = TypeVar("Out")
-BookLike: TypeAlias = Book | BookId
+from marginalia.values import BookId, Limits, NewPart, Prompts, Request, Turn, resolve_limits
 
 
-class Studio:
+class Studio(Tuning):
     """Books, lore, models and the pipeline in one place.
 
     ``Studio()`` opens the database in the user's home (``MARGINALIA_HOME``, else the platform's folder for
@@ -141,7 +135,7 @@ class Studio:
         sent: ``Refused``, ``TemplateError``; :class:`~marginalia.prompt.budget.ContextTooSmall` carries the
         numbers.
         """
-        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, _book_id(book))
+        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, book_id(book))
         run = self._new_run(manuscript, turn, request, preview=True)
         return await self.pipeline.preview(run)
 
@@ -160,7 +154,7 @@ class Studio:
         *listener*; one that it does not answer waits for ``run.answer`` if the run is *attended*, and is a no
         otherwise.
         """
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         self._runs.refuse_second(manuscript.book)
         run = self._new_run(manuscript, turn, request, listener=listener, attended=attended)
         self._runs.start(run)
@@ -168,57 +162,30 @@ class Studio:
 
     def running(self, book: BookLike) -> Run | None:
         """The run that writes to *book* now, if there is one."""
-        return self._runs.of(_book_id(book))
-
-    # Changing the pipeline.
-
-    def on(
-        self,
-        event: type[E],
-        listener: Listener[E],
-        *,
-        book: BookLike | None = None,
-        timeout: float = LISTENER_SECONDS,
-        owner: str = "library",
-    ) -> Subscription[E]:
-        """Call ``listener(run, event)`` for every *event*, of *book* or of all; ``close()`` the answer to end it."""
-        which = None if book is None else _book_id(book)
-        return self.pipeline.hooks.on(event, listener, owner=owner, book=which, timeout=timeout)
-
-    def replace_step(self, slot: Slot[In, Out], step: Step[In, Out]) -> Undo:
-        """Use *step* for the runs that start from now on; call what is returned to undo it."""
-        return self.pipeline.replace(slot, step)
-
-    def wrap_step(self, slot: Slot[In, Out], wrapper: Wrapper[In, Out]) -> Undo:
-        """Put *wrapper* around a step; call what is returned to take it off."""
-        return self.pipeline.wrap(slot, wrapper)
-
-    def remove_step(self, slot: Slot[Any, Any]) -> Undo:
-        """Take a step out: runs that come to it report NOT IMPLEMENTED. Call what is returned to put it back."""
-        return self.pipeline.remove(slot)
+        return self._runs.of(book_id(book))
 
     # Looking.
 
     def limits(self, book: BookLike) -> Limits:
         """The token limits of a book: its protocol's where set, else its provider's, else 0."""
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         return resolve_limits(manuscript.provider, manuscript.protocol)
 
     def effective_prompts(self, book: BookLike) -> Prompts:
         """The prompts a book really uses: its own, else the user's, else the built-in ones."""
-        manuscript = self._store.library.manuscript(_book_id(book))
+        manuscript = self._store.library.manuscript(book_id(book))
         return manuscript.book.prompts.over(manuscript.defaults, default_prompts())
 
     def version(self, book: BookLike) -> int:
         """How often *book* has changed since the studio opened; see :meth:`changed`."""
-        return self._beacon(_book_id(book)).version
+        return self._beacon(book_id(book)).version
 
     async def changed(self, book: BookLike, after: int = 0) -> int:
         """Wait until something of *book* changed since version *after*.
 
         An edit, a run that starts or ends, in whatever window.
         """
-        return await self._beacon(_book_id(book)).after(after)
+        return await self._beacon(book_id(book)).after(after)
 
     # Ending.
 
@@ -291,7 +258,3 @@ class Studio:
         )
         for beacon in beacons:
             beacon.flash()
-
-
-def _book_id(book: BookLike) -> BookId:
-    return book.id if isinstance(book, Book) else book

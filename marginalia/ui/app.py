@@ -17,6 +17,7 @@ from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.explorer import Explorer
 from marginalia.ui.house import studio_of
+from marginalia.ui.keys import KEYS
 from marginalia.ui.lens import Lens
 from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
@@ -44,29 +45,6 @@ if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
 
 _log = logging.getLogger(__name__)
-
-KEYS = {
-    "ctrl+Enter": "generate",
-    "Escape": "stop",
-    "alt+ArrowLeft": "previous version",
-    "alt+ArrowRight": "next version",
-    "alt+r": "regenerate",
-    "alt+s": "swipe",
-    "alt+ArrowUp": "previous",
-    "alt+ArrowDown": "next",
-    "e": "edit",
-    "1": "tab 0",
-    "2": "tab 1",
-    "3": "tab 2",
-    "4": "tab 3",
-    "b": "books",
-    "x": "extensions",
-    "f": "focus",
-    "ctrl+z": "undo",
-    "ctrl+shift+z": "redo",
-    "ctrl+f": "search",
-    "?": "keys",
-}
 
 
 def extension() -> None:

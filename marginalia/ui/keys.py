@@ -1,0 +1,26 @@
+"""The keys of the page, and what each does."""
+
+from __future__ import annotations
+
+KEYS = {
+    "ctrl+Enter": "generate",
+    "Escape": "stop",
+    "alt+ArrowLeft": "previous version",
+    "alt+ArrowRight": "next version",
+    "alt+r": "regenerate",
+    "alt+s": "swipe",
+    "alt+ArrowUp": "previous",
+    "alt+ArrowDown": "next",
+    "e": "edit",
+    "1": "tab 0",
+    "2": "tab 1",
+    "3": "tab 2",
+    "4": "tab 3",
+    "b": "books",
+    "x": "extensions",
+    "f": "focus",
+    "ctrl+z": "undo",
+    "ctrl+shift+z": "redo",
+    "ctrl+f": "search",
+    "?": "keys",
+}
