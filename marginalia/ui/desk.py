@@ -6,13 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import param
-
 from marginalia.errors import NotFound
-from marginalia.models import TurnInput
 from marginalia.pipeline.states import Phase
-from marginalia.prompt.budget import ContextTooSmall
 from marginalia.ui.connecting import model_state
+from marginalia.ui.deskstate import DeskState
+from marginalia.ui.previewing import build_prompt
 from marginalia.ui.reading import Shape, Wish, find_book, provider_of, read_book, read_library
 from marginalia.ui.troubles import QUIET, Notice, notice_of
 from marginalia.ui.work import Errands, Newest, aside
@@ -34,38 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from marginalia.pipeline.run import Run
-    from marginalia.prompt.budget import Budget
-    from marginalia.prompt.segments import Prompt
     from marginalia.studio import Studio
 
 #: How often a page is told about text that streams in.
 UPDATES_PER_SECOND = 12
 
 
-class Desk(param.Parameterized):
+class Desk(DeskState):
     """What a session works on. ``open`` starts it, ``close`` ends its tasks; runs go on, they are the studio's."""
-
-    book: param.ClassSelector[Book | None] = param.ClassSelector(
-        class_=Book, default=None, doc="The open book."
-    )
-    turn: param.ClassSelector[TurnInput] = param.ClassSelector(
-        class_=TurnInput, default=TurnInput(), instantiate=True, doc="What is typed."
-    )
-    shape = param.Parameter(default=None, doc="The story as it is now: a Shape.")
-    library = param.Parameter(default=None, doc="What can be chosen: a Library.")
-    prompt = param.Parameter(default=None, doc="What would be sent now: a Prompt.")
-    budget = param.Parameter(default=None, doc="What it costs, also when it does not fit: a Budget.")
-    unsendable = param.String(default="", doc="Why nothing can be sent now; empty when it can.")
-    run = param.Parameter(default=None, doc="What is being written, or was last: a Run.")
-    running = param.Boolean(default=False, doc="Whether something is being written.")
-    beat = param.Integer(default=0, doc="Grows while text streams in, a few times a second.")
-    trouble = param.ClassSelector(class_=Notice, default=QUIET, doc="What went wrong.")
-    tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
-    show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
-    narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
-    tight = param.Boolean(default=False, doc="Whether it has room for one of them only.")
-    wished = param.Parameter(default=None, doc="What shall open over the page: a Wish.")
-    model_state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is.")
 
     def __init__(self, studio: Studio, **params: Any) -> None:  # noqa: ANN401 - its parameters
         super().__init__(**params)  # type: ignore[no-untyped-call]
@@ -168,18 +142,11 @@ class Desk(param.Parameterized):
         book = self.book
         if book is None:
             return
-        prompt: Prompt | None = None
-        budget: Budget | None = None
-        why = ""
-        try:
-            prompt = await self.studio.preview(book.id, self.turn.freeze(), request=NewPart())
-            budget = prompt.budget
-        except ContextTooSmall as error:
-            budget, why = error.budget, notice_of(error).text
-        except Exception as error:  # noqa: BLE001 - whatever an extension does, the page goes on
-            why = notice_of(error).text
+        built = await build_prompt(self.studio, book.id, self.turn.freeze())
         if self.book is not None and self.book.id == book.id:
-            self.param.update(prompt=prompt or self.prompt, budget=budget or self.budget, unsendable=why)
+            self.param.update(
+                prompt=built.prompt or self.prompt, budget=built.budget or self.budget, unsendable=built.why
+            )
 
     # What people do.
 
