@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import param
+
 from marginalia.errors import NotFound
+from marginalia.models import TurnInput
 from marginalia.pipeline.states import Phase
 from marginalia.ui.connecting import model_state
-from marginalia.ui.deskstate import DeskState
 from marginalia.ui.previewing import build_prompt
 from marginalia.ui.reading import Shape, Wish, find_book, provider_of, read_book, read_library
 from marginalia.ui.troubles import QUIET, Notice, notice_of
@@ -38,8 +40,30 @@ if TYPE_CHECKING:
 UPDATES_PER_SECOND = 12
 
 
-class Desk(DeskState):
+class Desk(param.Parameterized):
     """What a session works on. ``open`` starts it, ``close`` ends its tasks; runs go on, they are the studio's."""
+
+    book: param.ClassSelector[Book | None] = param.ClassSelector(
+        class_=Book, default=None, doc="The open book."
+    )
+    turn: param.ClassSelector[TurnInput] = param.ClassSelector(
+        class_=TurnInput, default=TurnInput(), instantiate=True, doc="What is typed."
+    )
+    shape = param.Parameter(default=None, doc="The story as it is now: a Shape.")
+    library = param.Parameter(default=None, doc="What can be chosen: a Library.")
+    prompt = param.Parameter(default=None, doc="What would be sent now: a Prompt.")
+    budget = param.Parameter(default=None, doc="What it costs, also when it does not fit: a Budget.")
+    unsendable = param.String(default="", doc="Why nothing can be sent now; empty when it can.")
+    run = param.Parameter(default=None, doc="What is being written, or was last: a Run.")
+    running = param.Boolean(default=False, doc="Whether something is being written.")
+    beat = param.Integer(default=0, doc="Grows while text streams in, a few times a second.")
+    trouble = param.ClassSelector(class_=Notice, default=QUIET, doc="What went wrong.")
+    tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
+    show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
+    narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
+    tight = param.Boolean(default=False, doc="Whether it has room for one of them only.")
+    wished = param.Parameter(default=None, doc="What shall open over the page: a Wish.")
+    model_state = param.Dict(default={"kind": "none", "short": "", "text": ""}, doc="How the model is.")
 
     def __init__(self, studio: Studio, **params: Any) -> None:  # noqa: ANN401 - its parameters
         super().__init__(**params)  # type: ignore[no-untyped-call]
