@@ -11,9 +11,10 @@ import httpx
 
 from marginalia.errors import ModelError
 from marginalia.inference.answer import AnswerReader, broken_off
-from marginalia.inference.connection import api_url, connection
+from marginalia.inference.connection import EVERYWHERE, api_url, connection
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.errors import from_response, may_be_retried
+from marginalia.inference.hosts import Hosts
 from marginalia.inference.wire import encoded, request_body
 from marginalia.pipeline.ports import Arrival, Call, Progress
 from marginalia.values import Provider
@@ -36,12 +37,14 @@ def no_key(_: Provider) -> str | None:
 class OpenAIClient:
     """Asks any OpenAI-compatible server.
 
-    ``key_of`` finds the API key of a provider, ``sleep`` waits between two tries. What a server was found to want
-    differently is remembered in ``learned``, by address and model, and used for every later call.
+    ``key_of`` finds the API key of a provider, ``sleep`` waits between two tries; only ``hosts`` are asked. What a
+    server was found to want differently is remembered in ``learned``, by address and model, and used for every later
+    call.
     """
 
     key_of: KeyOf = no_key
     sleep: Sleep = anyio.sleep
+    hosts: Hosts = EVERYWHERE
     learned: dict[tuple[str, str], Dialect] = field(default_factory=dict[tuple[str, str], Dialect])
 
     def dialect(self, provider: Provider) -> Dialect:
@@ -90,7 +93,7 @@ class OpenAIClient:
         headers = {"Content-Type": "application/json"}
         url = api_url(provider, "/chat/completions")
         async with (
-            connection(provider, self.key_of(provider)) as client,
+            connection(provider, self.key_of(provider), hosts=self.hosts) as client,
             client.stream("POST", url, content=body, headers=headers) as response,
         ):
             if not response.is_success:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from urllib.parse import urlsplit
@@ -14,12 +14,14 @@ import httpx
 
 from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.inference.errors import LONGEST_DETAIL, model_error
+from marginalia.inference.hosts import Hosts
 from marginalia.values import Provider
 
 DEFAULT_TIMEOUT = 300.0
 _LONGEST_CONNECT = 30.0
 _CHAT = "/chat/completions"
 _SHORTEST_HALF = 4  # fewer characters of a key tell nothing
+EVERYWHERE = Hosts()
 
 
 def api_url(provider: Provider, path: str) -> str:
@@ -52,8 +54,11 @@ async def connection(
     key: str | None,
     *,
     timeout: float | None = None,  # noqa: ASYNC109 - given on to httpx
+    hosts: Hosts = EVERYWHERE,
 ) -> AsyncGenerator[httpx.AsyncClient, None]:
     """A client for one exchange with *provider*; failures of the connection become :class:`ModelError`.
+
+    A host that is not among *hosts* is not asked, whether the provider names it or a server leads there.
 
     There is one client per exchange, never a shared pool: bounded pools of httpx 0.28 leak a slot for every cancelled
     request, and between two parts of a story a kept connection would have been closed by the server anyway.
@@ -61,7 +66,9 @@ async def connection(
     # White space around a key is never part of it, and a header with it would be refused in words that hold the key.
     key = (key or "").strip()
     try:
+        hosts.check(provider.base_url)
         async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:
+            client.event_hooks = {"request": [_checked_by(hosts)]}
             yield client
     except ModelError as error:
         raise _without_key(error, key) from error.__cause__
@@ -93,6 +100,13 @@ def _client(
     except (ImportError, ValueError) as error:
         # A proxy in the environment that is no address, or that needs a package which is not there.
         raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+
+
+def _checked_by(hosts: Hosts) -> Callable[[httpx.Request], Awaitable[None]]:
+    async def check(request: httpx.Request) -> None:
+        hosts.check(str(request.url))
+
+    return check
 
 
 def _without_key(error: ModelError, key: str) -> ModelError:

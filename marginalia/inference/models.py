@@ -12,8 +12,9 @@ import anyio.to_thread
 
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference.client import OpenAIClient, Sleep
-from marginalia.inference.connection import missing_key
+from marginalia.inference.connection import EVERYWHERE, missing_key
 from marginalia.inference.dialect import Dialect
+from marginalia.inference.hosts import Hosts
 from marginalia.inference.keys import KeyStore
 from marginalia.inference.local import LocalModel, LocalStatus
 from marginalia.inference.probe import ConnectionReport, Probe
@@ -27,7 +28,8 @@ class Models:
     """The :class:`~marginalia.pipeline.ports.Inference` of Marginalia, for the kinds ``openai`` and ``bundled``.
 
     *folder* keeps the API keys and the bundled model's log; ``None`` keeps neither. ``sleep`` waits between two tries.
-    ``client``, ``local`` and ``keys`` are the parts behind it. Close it with :meth:`aclose` when the app ends.
+    Only *hosts* are asked, and the bundled model. ``client``, ``local`` and ``keys`` are the parts behind it. Close it
+    with :meth:`aclose` when the app ends.
     """
 
     def __init__(
@@ -37,10 +39,11 @@ class Models:
         keys: KeyStore | None = None,
         local: LocalModel | None = None,
         sleep: Sleep = anyio.sleep,
+        hosts: Hosts = EVERYWHERE,
     ) -> None:
         self.keys = keys or KeyStore(folder)
         self.local = local or LocalModel(folder)
-        self.client = OpenAIClient(key_of=self.key_of, sleep=sleep)
+        self.client = OpenAIClient(key_of=self.key_of, sleep=sleep, hosts=hosts)
         self._local_client = OpenAIClient(key_of=self.local.key, sleep=sleep)
         self._probe, self._local_probe = Probe(self.client), Probe(self._local_client)
         self._streams = {"openai": self.client.stream, _BUNDLED: self._stream_bundled}

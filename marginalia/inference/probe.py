@@ -191,7 +191,8 @@ class Probe:
     ) -> bytes:
         content = None if body is None else encoded(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
-        async with connection(provider, self._client.key_of(provider), timeout=timeout) as client:
+        key, hosts = self._client.key_of(provider), self._client.hosts
+        async with connection(provider, key, timeout=timeout, hosts=hosts) as client:
             response = await client.request(method, url, content=content, headers=headers)
             if not response.is_success:
                 raise from_response(response.status_code, response.headers, response.content)

@@ -95,6 +95,11 @@ class Store:
         return cls(Desk(database=database, user=user, clock=clock, tokenizer=tokenizer, new_uid=new_uid))
 
     @property
+    def desk(self) -> Desk:
+        """What repositories are made from, for facades that extend them."""
+        return self._desk
+
+    @property
     def user(self) -> str:
         """Whose things these are."""
         return self._desk.user

@@ -18,18 +18,12 @@ from marginalia.values import Book, BookId, ProtocolId, ProviderId
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from marginalia.store import Store
     from marginalia.store.backup_check import Checked
     from marginalia.store.backup_records import BookBackup, NamedRow
     from marginalia.store.desk import Desk
     from marginalia.store.pages import Pages
     from marginalia.store.session import ChangeKind, Session, Transaction
     from marginalia.store.tables import R, Table
-
-
-def desk_of(store: Store) -> Desk:
-    """The desk of *store*, for facades that extend its repositories."""
-    return store._desk  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - one package
 
 
 class Backups:

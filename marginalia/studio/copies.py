@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from marginalia.errors import StoreError
 from marginalia.store import Store
-from marginalia.store.backup import desk_of
 from marginalia.store.backup_copies import Copies, Copy, Keep
 
 _log = logging.getLogger(__name__)
@@ -27,7 +26,7 @@ class DatabaseCopies(Copies):
     """
 
     def __init__(self, store: Store, folder: Path | None) -> None:
-        super().__init__(desk_of(store), folder)
+        super().__init__(store.desk, folder)
 
     async def keep_taking(self, *, every: timedelta = _DAY, keep: Keep | None = None) -> None:
         """Take a copy whenever the newest one is older than *every*, and delete those that are too many; never returns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import uuid
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Self
 from marginalia.inference import KeyStore, LocalModel, TiktokenTokenizer
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Store, database_path
+from marginalia.studio.limits import HouseRules
 from marginalia.values import BookId
 
 IN_MEMORY = ":memory:"
@@ -58,6 +60,7 @@ class Foundation:
     tokenizer: CachedTokenizer
     store: Store
     local: LocalModel
+    rules: HouseRules
     home: bool = field(default=False)
 
     @classmethod
@@ -69,8 +72,13 @@ class Foundation:
         tokenizer: Tokenizer | None,
         clock: Callable[[], datetime] | None,
         seed: int | None,
+        rules: HouseRules | None = None,
     ) -> Self:
-        """Open the database at *path*, or the one in the user's home; raises ``StoreError`` with a plain sentence."""
+        """Open the database at *path*, or the one in the user's home; raises ``StoreError`` with a plain sentence.
+
+        Without *rules* those of the environment hold.
+        """
+        rules = rules or HouseRules.from_environment(os.environ)
         where = database_path() if path is None else path
         dice, now = Dice(seed), clock or _now
         counting = CachedTokenizer(tokenizer or TiktokenTokenizer())
@@ -84,6 +92,7 @@ class Foundation:
             tokenizer=counting,
             store=store,
             local=local,
+            rules=rules,
             home=path is None,
         )
 

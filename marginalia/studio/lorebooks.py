@@ -22,7 +22,6 @@ from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.intake import MOST_BYTES
 from marginalia.lore.book import FilledLorebook, Lorebook
 from marginalia.store import Store
-from marginalia.store.backup import desk_of
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
 from marginalia.studio.calm import without_collections
@@ -81,7 +80,7 @@ class LoreShelf(Lorebooks):
     """
 
     def __init__(self, store: Store) -> None:
-        super().__init__(desk_of(store))
+        super().__init__(store.desk)
 
     def import_file(
         self,

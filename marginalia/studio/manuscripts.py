@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from marginalia.export import Manuscript, chosen, export
 from marginalia.store import Store
-from marginalia.store.backup import desk_of
 from marginalia.store.story import Story
 from marginalia.story.parts import Part
 from marginalia.values import Book, BookId, PartId
@@ -14,7 +13,7 @@ class Manuscripts(Story):
     """``studio.story``: everything that ``store.Story`` does, and the active branch as a file."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(desk_of(store))
+        super().__init__(store.desk)
 
     def export(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 from marginalia.errors import Busy, InvalidInput, StoreError
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.run import Run
+from marginalia.studio.limits import HouseRules
 from marginalia.values import Book, BookId
 
 RETRY_SECONDS = 2.0
@@ -18,8 +19,11 @@ RETRY_SECONDS = 2.0
 class Runs:
     """One run at a time per book, any number side by side. A run ends by itself, by ``stop``, or with the studio."""
 
-    def __init__(self, pipeline: Pipeline, changed: Callable[[BookId], None]) -> None:
+    def __init__(
+        self, pipeline: Pipeline, changed: Callable[[BookId], None], rules: HouseRules | None = None
+    ) -> None:
         self._pipeline = pipeline
+        self._rules = rules or HouseRules()
         self._changed = changed
         self._running: dict[BookId, tuple[Run, asyncio.Task[None]]] = {}
         self._saving: set[asyncio.Task[None]] = set()
@@ -30,11 +34,12 @@ class Runs:
         return found[0] if found else None
 
     def refuse_second(self, book: Book) -> None:
-        """Raise ``Busy`` when *book* is being written to."""
+        """Raise ``Busy`` when *book* is being written to, or as many others as the house allows."""
         if book.id in self._running:
             raise Busy(
                 f"{book.name!r} is being written to already. Wait until that part is done, or stop it first."
             )
+        self._rules.refuse_run(len(self._running))
 
     def start(self, run: Run) -> None:
         """Let *run* go on in the background of the running event loop."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from marginalia.errors import Busy, InvalidInput, StoreError
 from marginalia.store import Store
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_check import Checked, checked
 from marginalia.store.backup_file import Manifest, pack, unpack
 from marginalia.store.backup_records import BookBackup
@@ -58,7 +58,7 @@ class Bookshelf(Books):
         folder: Path | None = None,
         writing: Callable[[BookId], bool] = lambda _book: False,
     ) -> None:
-        desk = desk_of(store)
+        desk = store.desk
         super().__init__(desk)
         self._backups = Backups(desk)
         self._made_by = made_by

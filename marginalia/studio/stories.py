@@ -11,7 +11,7 @@ from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.stories import KEPT, Leaf, StoryFile, read_stories
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Store
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_check import checked
 from marginalia.store.backup_records import BookBackup, BookRow, PartRow, VersionRow
 from marginalia.story.parts import count_words
@@ -53,7 +53,7 @@ class StoryImports:
     """Reads story files into new books, each in one transaction."""
 
     def __init__(self, store: Store) -> None:
-        self._desk = desk_of(store)
+        self._desk = store.desk
         self._backups = Backups(self._desk)
 
     def import_file(self, source: Source, name: str | None = None) -> StoryReport:

@@ -28,6 +28,7 @@ from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
+from marginalia.studio.limits import HouseRules
 from marginalia.studio.names import BookLike, book_id
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
@@ -56,8 +57,11 @@ class Studio(Tuning):
         seed: int | None = None,
         user: str = "local",
         extensions: Iterable[Extension] | None = None,
+        rules: HouseRules | None = None,
     ) -> None:
-        foundation = Foundation.open(path, user=user, tokenizer=tokenizer, clock=clock, seed=seed)
+        foundation = Foundation.open(
+            path, user=user, tokenizer=tokenizer, clock=clock, seed=seed, rules=rules
+        )
         self._build(foundation, user, extensions)
 
     def for_user(self, user: str) -> Studio:
@@ -77,7 +81,7 @@ class Studio(Tuning):
         self._store = foundation.store_of(user)
         self._beacons = dict[BookId, Beacon]()
         self.pipeline = Pipeline()
-        self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash())
+        self._runs = Runs(self.pipeline, lambda book: self._beacon(book).flash(), foundation.rules)
         self._furnish()
         if extensions is None:
             self.extensions.discover()
@@ -109,7 +113,10 @@ class Studio(Tuning):
         """The models, and everything that runs the pipeline."""
         store = self._store
         self.keys = self._foundation.keys_of(self.user)
-        self.models = Models(self._foundation.folder, keys=self.keys, local=self._foundation.local)
+        rules = self._foundation.rules
+        self.models = Models(
+            self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
+        )
         self._ports = Ports(
             library=store.library,
             archive=store.archive,
@@ -119,7 +126,9 @@ class Studio(Tuning):
             versions=versions(self.tokenizer),
             macros=self.extensions.macros,
         )
-        self.summaries = Summaries(Summariser(self._ports, store.summaries), store.summaries)
+        self.summaries = Summaries(
+            Summariser(self._ports, store.summaries), store.summaries, most=rules.summaries
+        )
         self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
         self.inspector = Inspector(store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run)
         self.what_if = self.inspector.what_if

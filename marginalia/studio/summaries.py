@@ -13,6 +13,7 @@ from marginalia.store import SummaryShelf
 from marginalia.story.overview import SummaryNode
 from marginalia.story.parts import Part, Summary
 from marginalia.story.summaries import Block
+from marginalia.studio.limits import Turnstile
 from marginalia.values import Book, BookId, PartId, SummaryId
 
 BookLike: TypeAlias = Book | BookId
@@ -22,15 +23,17 @@ PartLike: TypeAlias = Part | PartId
 class Summaries:
     """``studio.summaries``. What waits for a model is a coroutine: cancel it to stop, and nothing is kept."""
 
-    def __init__(self, summariser: Summariser, shelf: SummaryShelf) -> None:
+    def __init__(self, summariser: Summariser, shelf: SummaryShelf, *, most: int = 0) -> None:
         self._summariser = summariser
         self._shelf = shelf
+        self._turnstile = Turnstile(most)
 
     async def create(self, book: BookLike, part: PartLike, *, listen: Hear | None = None) -> Summary:
         """Summarise *part* and everything before it, down to the next summary; *listen* hears it as it is written.
 
         Raises ``InvalidInput`` when the part has one already, ``ValidationProblem`` without model or
-        protocol, ``ContextOverflow`` when the text is too long, ``ModelError`` when the provider fails.
+        protocol, ``ContextOverflow`` when the text is too long, ``ModelError`` when the provider fails, ``Busy``
+        when as many are being written as the server allows.
         """
         return await self._write(book, partial(self._summariser.draft, _book(book), _part(part)), listen)
 
@@ -110,8 +113,9 @@ class Summaries:
             raise
 
     async def _write(self, book: BookLike, make: partial[Draft], listen: Hear | None) -> Summary:
-        draft = await anyio.to_thread.run_sync(make)
-        return await self._summariser.write(_book(book), draft, listen)
+        with self._turnstile.summary():
+            draft = await anyio.to_thread.run_sync(make)
+            return await self._summariser.write(_book(book), draft, listen)
 
 
 def _book(book: BookLike) -> BookId:

@@ -6,7 +6,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_check import checked
 from marginalia.store.backup_file import unpack
 from tests.store.helpers import open_store
@@ -18,4 +18,4 @@ if __name__ == "__main__":
     for number in count():
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
-        Backups(desk_of(store)).apply(book, kept)
+        Backups(store.desk).apply(book, kept)

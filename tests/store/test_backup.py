@@ -19,7 +19,7 @@ from marginalia.lore.book import TextFilter
 from marginalia.prompt.receipt import EntryNote, Receipt
 from marginalia.prompt.segments import Segment, SegmentKind
 from marginalia.store import Store
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_check import checked
 from marginalia.store.backup_file import is_backup, pack, unpack
 from marginalia.store.backup_records import BookBackup, PartRow, without_keys
@@ -117,7 +117,7 @@ def _summary(summary: Summary | None, place: dict[PartId, int]) -> Any:
 
 
 def backups(store: Store) -> Backups:
-    return Backups(desk_of(store))
+    return Backups(store.desk)
 
 
 def through_a_file(backup: BookBackup) -> BookBackup:

@@ -14,7 +14,6 @@ import pytest
 
 from marginalia.errors import InvalidInput, StoreDamaged, StoreFull, StoreLocked
 from marginalia.store import Store
-from marginalia.store.backup import desk_of
 from marginalia.store.backup_copies import Copies, Copy, Keep, outdated, put_back
 from marginalia.store.backup_verify import verify, verify_own
 from tests.store.helpers import open_store
@@ -23,7 +22,7 @@ NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def copies(store: Store, folder: Path) -> Copies:
-    return Copies(desk_of(store), folder / "backups")
+    return Copies(store.desk, folder / "backups")
 
 
 def test_a_copy_has_everything_and_needs_no_journal(filed: Store, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_file import pack
 from marginalia.store.backup_verify import verify_own
 from tests.store.helpers import START, open_store
@@ -23,7 +23,7 @@ def test_a_killed_restore_leaves_one_whole_story(file: Path, tmp_path: Path) -> 
     for number in range(300):
         store.story.append(book, f"Part {number}. " + "word " * 200)
     backup = tmp_path / "b.marginalia"
-    backup.write_bytes(pack(Backups(desk_of(store)).take(book), now=START, made_by="test"))
+    backup.write_bytes(pack(Backups(store.desk).take(book), now=START, made_by="test"))
     store.close()
     root = Path(__file__).parent.parent.parent
     for wait in (0.0, 0.03, 0.08, 0.15):

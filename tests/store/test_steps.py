@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from marginalia.errors import Busy, InvalidInput, MarginaliaError, NotFound
 from marginalia.store import Store
-from marginalia.store.backup import Backups, desk_of
+from marginalia.store.backup import Backups
 from marginalia.store.backup_check import checked
 from marginalia.story.parts import Summary
 from marginalia.values import Book, NewPart, PartId, Regenerate, SummaryId, Swipe
@@ -222,7 +222,7 @@ def test_a_summary_that_comes_back_is_not_in_the_trash_any_more(store: Store, bo
 def test_a_restored_backup_has_the_marks_and_begins_a_new_history(store: Store, book: Book) -> None:
     part = store.story.append(book, "One.")
     store.story.mark(part, label="here", bookmarked=True)
-    backups = Backups(desk_of(store))
+    backups = Backups(store.desk)
     taken = backups.take(book)
     store.story.mark(part, label="", bookmarked=False)
     backups.apply(book, checked(taken))
