@@ -8,7 +8,7 @@ from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.inference.errors import LONGEST_DETAIL, from_payload, model_error
 from marginalia.inference.sse import Event, EventDecoder
 from marginalia.inference.thinking import Kind, Surrogates, Thinking, late_split
-from marginalia.inference.wire import Reading, read_payload
+from marginalia.inference.wire import Reading, read_payload, told_last
 from marginalia.pipeline.ports import Arrival, Chunk, Ending, Progress
 from marginalia.values import Usage
 
@@ -139,7 +139,7 @@ class AnswerReader:
         self._understood = True
         self._whole = self._whole or reading.whole
         self.finish = reading.finish or self.finish
-        self._usage = reading.usage or self._usage
+        self._usage = told_last(self._usage, reading.usage)
         self._message = reading.message or self._message
         self.refusal += reading.refusal
         if reading.progress is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from marginalia.inference.dialect import Dialect
@@ -156,16 +157,37 @@ def _finish(choice: dict[str, Any]) -> str:
 
 
 def _usage(payload: dict[str, Any]) -> Usage | None:
-    if "usage" not in payload and "x_groq" not in payload:
+    if "usage" not in payload and "x_groq" not in payload and "timings" not in payload:
         return None
     raw = _object(payload.get("usage")) or _object(_object(payload.get("x_groq")).get("usage"))
+    timings = _object(payload.get("timings"))
     prompt, completion = _number(raw.get("prompt_tokens")), _number(raw.get("completion_tokens"))
     if not prompt and not completion:
-        return None
+        return _timed(timings) if "usage" not in payload else None
     cached = _number(_object(raw.get("prompt_tokens_details")).get("cached_tokens"))
-    if cached is None:
-        cached = _number(raw.get("prompt_cache_hit_tokens"))
+    for found in (raw.get("prompt_cache_hit_tokens"), timings.get("cache_n")):
+        cached = _number(found) if cached is None else cached
     return Usage(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached, raw=raw)
+
+
+def told_last(before: Usage | None, now: Usage | None) -> Usage | None:
+    """What holds when a stream tells its usage twice: the later one, but timings never replace the server's own sum."""
+    if before is None or now is None:
+        return before or now
+    base = before if "prompt_n" in now.raw and "prompt_n" not in before.raw else now
+    cached = now.cached_tokens if now.cached_tokens is not None else before.cached_tokens
+    return replace(base, cached_tokens=cached if base.cached_tokens is None else base.cached_tokens)
+
+
+def _timed(timings: dict[str, Any]) -> Usage | None:
+    """What llama.cpp tells in its last chunk without being asked; its ``prompt_n`` leaves out what was cached."""
+    fresh, completion = _number(timings.get("prompt_n")), _number(timings.get("predicted_n"))
+    if fresh is None or not completion:
+        return None
+    cached = _number(timings.get("cache_n"))
+    return Usage(
+        prompt_tokens=fresh + (cached or 0), completion_tokens=completion, cached_tokens=cached, raw=timings
+    )
 
 
 def _progress(payload: dict[str, Any]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from marginalia.errors import ModelError
 from marginalia.inference.answer import AnswerReader
-from marginalia.pipeline.ports import Chunk
+from marginalia.pipeline.ports import Chunk, Ending
 from tests.inference.wire_cases import Got, body_of, check, read_pieces
 
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "wire.json").read_text())
@@ -146,6 +146,35 @@ def test_a_template_that_opened_the_tag_is_read_rightly_when_told_so() -> None:
 def test_a_very_long_line_is_read_in_linear_time() -> None:
     body = stream(delta("x" * 4_000_000), STOP)
     assert text_of([body[at : at + 65536] for at in range(0, len(body), 65536)]) == "x" * 4_000_000
+
+
+TIMINGS = {"cache_n": 39, "prompt_n": 1, "prompt_ms": 36.9, "predicted_n": 8, "predicted_ms": 1260.0}
+TOLD = {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
+
+
+@pytest.mark.parametrize(
+    ("payloads", "expected"),
+    [
+        ([STOP | {"usage": TOLD, "timings": TIMINGS}], (40, 8, 39)),
+        ([STOP | {"timings": TIMINGS}], (40, 8, 39)),
+        ([STOP | {"timings": TIMINGS}, {"choices": [], "usage": TOLD}], (40, 8, 39)),
+        ([STOP | {"usage": TOLD}, {"choices": [], "timings": TIMINGS}], (40, 8, 39)),
+        (
+            [STOP | {"usage": TOLD | {"prompt_tokens_details": {"cached_tokens": 7}}, "timings": TIMINGS}],
+            (40, 8, 7),
+        ),
+        ([STOP | {"timings": {"cache_n": 39}}], None),
+    ],
+    ids=["both", "timings alone", "usage later", "timings later", "the server's own figure", "too little"],
+)
+def test_cached_tokens_are_taken_from_the_timings_of_llama_cpp_where_the_usage_lacks_them(
+    payloads: list[dict[str, Any]], expected: tuple[int, int, int] | None
+) -> None:
+    reader = AnswerReader()
+    list(reader.feed(stream(*payloads)))
+    (ending,) = (arrival for arrival in reader.end() if isinstance(arrival, Ending))
+    usage = ending.usage
+    assert (usage and (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)) == expected
 
 
 def test_zero_usage_never_replaces_a_real_one() -> None:
