@@ -192,8 +192,9 @@ def _model(home: Path) -> Finding:
 
 
 def _keys(home: Path) -> Iterator[Finding]:
-    path = home / "keys.json"
-    if os.name == "posix" and path.exists() and path.stat().st_mode & _OPEN_TO_OTHERS:
+    for path in sorted(home.glob("keys.*")):
+        if os.name != "posix" or not path.stat().st_mode & _OPEN_TO_OTHERS:
+            continue
         advice = f"Other people on this machine can read your API keys. Forbid it with: chmod 600 {path}"
         yield Finding(what="Keys", said=f"{path} is readable by others", level=Level.BAD, advice=advice)
 

@@ -1,26 +1,23 @@
 """API keys, kept outside the database: in the environment, in the system's keyring, or in a file of their own.
 
 A provider holds only a reference. ``env:NAME`` is the environment variable of that name; ``keyring:NAME`` is an item of
-the keyring (the ``keyring`` package, if it is installed); any other reference is an item of ``keys.json``, which
-only its owner may read. A key is never part of a value that is shown, logged, exported or stored with a story.
+the keyring (the ``keyring`` package, if it is installed); any other reference is an item of ``keys.sealed``, which is
+encrypted and which only its owner may read (:mod:`.sealing`). A key is never part of a value that is shown, logged,
+exported or stored with a story.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Protocol, cast
 
-import msgspec
-
 from marginalia.errors import InvalidInput
+from marginalia.inference.sealing import Vault
 
 _ENVIRONMENT = "env:"
 _KEYRING = "keyring:"
@@ -45,13 +42,13 @@ class KeyStore:
         environment: Mapping[str, str] = os.environ,
         own_only: bool = False,
     ) -> None:
-        self._path = None if folder is None else folder / "keys.json"
+        self._vault = None if folder is None else Vault(folder, environment)
         self._environment = environment
         self._own_only = own_only
         self._lock = Lock()
 
     def __repr__(self) -> str:
-        return f"KeyStore({str(self._path) if self._path else 'no folder'!r})"
+        return f"KeyStore({str(self._vault.path) if self._vault else 'no folder'!r})"
 
     def get(self, reference: str) -> str | None:
         """The key that *reference* names; ``None`` when nobody has it, and for the empty reference."""
@@ -97,44 +94,25 @@ class KeyStore:
             )
 
     def _read(self) -> dict[str, str]:
-        if self._path is None:
+        if self._vault is None:
             return {}
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])
-        except FileNotFoundError:
-            return {}
-        except msgspec.MsgspecError:
-            raise InvalidInput(
-                f"The key file {self._path} cannot be read; remove it and enter the keys again."
-            ) from None
+        with self._lock:
+            return self._vault.read()
 
     def _change(self, reference: str, key: str | None) -> None:
-        if self._path is None:
+        if self._vault is None:
             raise InvalidInput(
                 "Nothing is kept here, so no key can be; use an environment variable (env:NAME)."
             )
         with self._lock:
-            keys = self._read()
+            keys = self._vault.read()
+            if key is None and reference not in keys:
+                return
             if key is None:
-                keys.pop(reference, None)
+                del keys[reference]
             else:
                 keys[reference] = key
-            self._write(self._path, keys)
-
-    @staticmethod
-    def _write(path: Path, keys: dict[str, str]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The temporary file is born with mode 0600, and renaming it keeps either the old keys or the new ones whole.
-        with NamedTemporaryFile(
-            "w", dir=path.parent, prefix=".keys-", delete=False, encoding="utf-8"
-        ) as file:
-            try:
-                json.dump(keys, file)
-            except BaseException:
-                with suppress(OSError):
-                    Path(file.name).unlink()
-                raise
-        Path(file.name).replace(path)
+            self._vault.write(keys)
 
 
 def _keyring() -> _Keyring:

@@ -117,7 +117,7 @@ def rows(database: Path) -> Iterator[str]:
 
 
 def files_with_key(home: Path) -> list[str]:
-    files = [file for file in home.rglob("*") if file.is_file() and file.name != "keys.json"]
+    files = [file for file in home.rglob("*") if file.is_file()]
     assert files
     return [
         str(file) for file in files if any(SECRET.encode() in each for each in unpacked(file.read_bytes()))
@@ -194,14 +194,14 @@ async def test_backups_exports_and_prompts_to_copy_have_no_key(room: Room) -> No
     assert "$API_KEY" in studio.inspector.export(book, prompt, "curl")
 
 
-async def test_no_file_in_the_home_has_the_key_but_its_own(
+async def test_no_file_in_the_home_has_the_key_and_its_own_is_sealed(
     room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await everything_written(room)
     room.studio.books.restore(room.book, room.studio.books.backup(room.book))  # keeps what it replaces
     copy = room.studio.copies.take()
     await room.studio.aclose()
-    assert KEY in (room.home / "keys.json").read_text()
+    assert room.studio.keys.get(room.provider.key_ref) == KEY
     assert files_with_key(room.home) == []
     for database in (room.home / "marginalia.db", copy.path):
         stored = list(rows(database))
