@@ -7,8 +7,8 @@ and the scan alone: no clock, no global dice, nothing is stored.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from marginalia.lore.budgeting import give_room
@@ -18,6 +18,7 @@ from marginalia.lore.explaining import Explanation
 from marginalia.lore.expressions import TooSlow
 from marginalia.lore.groups import Groups
 from marginalia.lore.matching import CERTAIN, Matcher
+from marginalia.lore.sight import Sight
 from marginalia.lore.timing import Timing, identity
 from marginalia.lore.verdicts import Verdict
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from marginalia.lore.collecting import Candidate
     from marginalia.lore.matching import Row
-    from marginalia.lore.reading import Place
     from marginalia.lore.scan import Scan
 
 _RESTING_KEPT = 8
@@ -48,18 +48,17 @@ class Activation:
         self.matcher = matcher
         self.scan = scan
         self.tags = frozenset(scan.tags)
-        self.texts: list[Text] = []
-        self.where: dict[int, list[Text]] = {}
+        self.sight = Sight(matcher, scan)
         self._cases: dict[int, Case] = {}
         self._groups = Groups(scan.seed)
-        self._patience = scan.patience
+        self._level = 0
         self._recursing = matcher.widest.recursive or scan.settings.recursive
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Decide, and put it down."""
         resting, calm = self._resting()
         limited = self.scan.budget > 0 or self.matcher.limited
-        touched = self._take_in(self._texts())
+        touched = self.sight.take_in(self.sight.given())
         self._decide_all(touched, calm if limited or self._recursing else ())
         if limited:
             give_room(
@@ -81,96 +80,27 @@ class Activation:
             explains=Explanation(self, case),
         )
 
-    def sees(self, row: Row, text: Text) -> int:
-        """From which character on the entry looks at the text; -1 when it does not."""
-        scope = row.entry.scope
-        if text.caller is not None:
-            limit = row.limit(self.scan.settings)
-            within = limit <= 0 or text.caller.depth < limit
-            return 0 if within and row.recursive(self.scan.settings) else -1
-        if scope.only_recursive:
-            return -1
-        if text.kind == "story":
-            return self._sees_story(row, text)
-        return 0 if (scope.request if text.kind == "request" else scope.memory) else -1
-
-    def place(self, text: Text, number: int, start: int) -> Place | None:
-        """Where in *text*, from *start* on, a needle is; raises ``TooSlow`` when its time ran out."""
-        places = text.reading.found.get(number)
-        if places:
-            return next((place for place in places if place[0] >= start), None)
-        if places is None and number not in text.reading.maybe:
-            return None
-        return self._search(text, number, start)
-
-    def quick_place(self, text: Text, number: int, start: int) -> Place | None:
-        """The place of a needle that was found, for somebody who reads it; ``None`` if that takes too long."""
-        try:
-            return self.place(text, number, start)
-        except TooSlow:
-            return None
-
-    def _sees_story(self, row: Row, text: Text) -> int:
-        parts, characters = row.parts(self.scan.settings), row.entry.scope.characters
-        if not (parts or characters) or (parts and text.index >= parts):
-            return -1
-        start = max(0, len(text.reading.text) + text.behind - characters) if characters else 0
-        return start if start < len(text.reading.text) else -1
-
-    def _search(self, text: Text, number: int, start: int) -> Place | None:
-        searched = text.reading.searched
-        expression = self.matcher.needles[number].expression
-        if expression is None:
-            return None
-        if (number, start) not in searched:
-            began = self.scan.stopwatch()
-            try:
-                searched[number, start] = expression.find(text.reading.text, start, self._patience)
-            finally:
-                self._patience -= self.scan.stopwatch() - began
-        return searched[number, start]
-
-    def _texts(self) -> Iterable[Text]:
-        scan, widest = self.scan, self.matcher.widest
-        yield Text(kind="request", name="request", reading=self.matcher.read(scan.request))
-        parts = max(widest.parts, scan.settings.scan_parts)
-        characters = max(widest.characters, scan.horizon)
-        index = behind = 0
-        while index < len(scan.story) and (index < parts or behind < characters):
-            text = scan.story[index]
-            name = f"part {scan.parts - index}" if scan.parts > index else "an earlier part"
-            yield Text(kind="story", name=name, reading=self.matcher.read(text), index=index, behind=behind)
-            behind += len(text)
-            index += 1
-        for index, text in enumerate(scan.memory):
-            yield Text(
-                kind="memory", name=f"memory {index + 1}", reading=self.matcher.read(text), index=index
-            )
-
-    def _take_in(self, texts: Iterable[Text]) -> set[int]:
-        """Note where every needle is; the rows that look for any of them."""
-        touched: set[int] = set()
-        users = self.matcher.users
-        for text in texts:
-            reading = text.reading
-            self.texts.append(text)
-            for number in chain(reading.found, reading.maybe):
-                self.where.setdefault(number, []).append(text)
-                touched.update(users.get(number, ()))
-            for number in reading.refused:
-                touched.update(users.get(number, ()))
-        return touched
-
     def _decide_all(self, touched: set[int], calm: Sequence[int]) -> None:
-        """Decide about everything that may be in, round by round; *touched* grows with what lore calls for."""
+        """Decide about everything that may be in, round by round; *touched* grows with what lore calls for.
+
+        In each round the lore of what has just come in is read. The entries of the lowest level may come in as soon as
+        any lore is read, those of the next one when nothing more is called for.
+        """
         fresh = self._decide(sorted({*touched, *self.matcher.conditional, *calm}))
-        bare = [
-            index for index in self.matcher.conditional if self.matcher.rows[index].entry.scope.only_recursive
-        ]
-        while fresh and self._recursing:
-            called_for = self._take_in(self._lore_of(fresh))
+        levels, spoke = deque(self.matcher.levels), list[Case]()
+        while self._recursing:
+            texts = list(self._lore_of(fresh))
+            callers = [text.caller for text in texts if text.caller]
+            spoke += callers
+            if not spoke or not (texts or levels):
+                return
+            opened: Sequence[int] = ()
+            if levels and not (texts and self._level):
+                self._level, opened = levels.popleft()
+            called_for = self.sight.take_in(texts)
             touched |= called_for
-            fresh = self._decide(sorted({*called_for, *bare}), fresh)
+            again = {*called_for, *opened, *self.matcher.only_recursive}
+            fresh = self._decide(sorted(again), callers or spoke)
 
     def _lore_of(self, cases: Iterable[Case]) -> Iterable[Text]:
         for case in cases:
@@ -186,7 +116,10 @@ class Activation:
             case = self._cases.get(index) or self._case(index)
             if case.active or case.lost or (callers and not case.row.recursive(self.scan.settings)):
                 continue
+            case.waiting = case.row.entry.scope.recursion_level > self._level
             self._look(case, callers)
+            if case.waiting:
+                continue
             if case.standing and case.called and self.in_time(case.row) and self.lucky(case):
                 called.append(case)
         fresh = self._groups.admit(called)
@@ -235,7 +168,8 @@ class Activation:
         case.called = case.sticky or row.entry.when.always or found
         if case.called and callers:
             texts = [text for number, (text, _) in case.hits.items() if text.caller and number in row.calling]
-            case.caller = texts[0].caller if texts else callers[0]
+            bare = row.entry.scope.only_recursive and not row.calling
+            case.caller = texts[0].caller if texts else callers[0] if bare else None
             case.depth = case.caller.depth + 1 if case.caller else 0
 
     def _may_be_called(self, row: Row, callers: Sequence[Case]) -> bool:
@@ -248,15 +182,15 @@ class Activation:
         )
 
     def _find(self, case: Case, number: int) -> None:
-        for text in self.where.get(number, ()):
-            start = self.sees(case.row, text)
+        for text in self.sight.where.get(number, ()):
+            start = self.sight.sees(case.row, text)
             if start < 0:
                 continue
             if start == 0 and text.reading.found.get(number) == []:
                 case.hits[number] = text, None
                 return
             try:
-                place = self.place(text, number, start)
+                place = self.sight.place(text, number, start)
             except TooSlow:
                 case.too_slow.add(number)
                 continue

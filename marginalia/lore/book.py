@@ -72,7 +72,9 @@ class Scope:
 
     ``characters`` limits how far back from its end the story is read (0: no limit; with 0 parts, as many parts as that
     takes). ``recursive``: this entry may be called by other active lore; ``calls_others``: its own text may call
-    others; ``only_recursive``: nothing else calls it.
+    others; ``only_recursive``: nothing else calls it, it looks at neither the request nor the story; ``no_recursion``:
+    no other lore calls it, whatever its lorebook says. With a ``recursion_level`` it looks at what it always does, but
+    waits until other active lore has been read and the lower levels are done; 0 waits for nothing.
     """
 
     request: bool = True
@@ -82,6 +84,8 @@ class Scope:
     recursive: bool = False
     calls_others: bool = True
     only_recursive: bool = False
+    no_recursion: bool = False
+    recursion_level: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ class Case:
 
     ``standing``: it is on, and the book's tags let it in. ``called``: something calls for it, or it needs no call.
     ``caller`` is the entry whose lore called it, when nothing else did, and ``depth`` how many calls led to it.
+    ``waiting``: it waits for other active lore, or for a lower level.
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class Case:
         "standing",
         "sticky",
         "too_slow",
+        "waiting",
     )
 
     def __init__(self, index: int, row: Row, *, standing: bool, sticky: bool) -> None:
@@ -79,6 +81,7 @@ class Case:
         self.sticky = sticky
         self.active = False
         self.called = False
+        self.waiting = False
         self.hits: dict[int, tuple[Text, Place | None]] = {}
         self.too_slow: set[int] = set()
         self.caller: Case | None = None

@@ -41,6 +41,7 @@ class Explanation:
             self._negative_tags(),
             self._tags(),
             *self._calls(),
+            *self._level(),
             *self._timing(),
             *self._chance(),
             *self._group(),
@@ -124,9 +125,23 @@ class Explanation:
             text = (
                 "other active lore calls it"
                 if self._case.called
+                else "only other lore may call it, and no lore may"
+                if row.entry.scope.no_recursion
                 else "only other active lore calls it, and none does"
             )
             yield Gate(name="keys", passed=self._case.called, text=text)
+
+    def _level(self) -> Iterator[Gate]:
+        scope = self._row.entry.scope
+        if not scope.recursion_level:
+            return
+        if scope.no_recursion:
+            text = "it waits for other lore, and no lore may call it"
+        elif self._case.waiting:
+            text = "it waits until other active lore has been read, and there is none to read"
+        else:
+            text = "other active lore has been read before it"
+        yield Gate(name="recursion", passed=not self._case.waiting, text=text)
 
     def _failed_keys(self) -> Iterator[str]:
         row, hits = self._row, self._case.hits
@@ -170,10 +185,10 @@ class Explanation:
             return f"the expression *{needle.label}* {needle.problem}"
         if number in self._case.too_slow:
             return f"the search for *{needle.label}* took too long and was stopped"
-        refused = (text for text in self._turn.texts if number in text.reading.refused)
-        if any(self._turn.sees(self._row, text) >= 0 for text in refused):
+        refused = (text for text in self._turn.sight.texts if number in text.reading.refused)
+        if any(self._turn.sight.sees(self._row, text) >= 0 for text in refused):
             return f"*{needle.label}* is only there inside a longer word, or with other capitals"
-        texts = [text for text in self._turn.where.get(number, ()) if number in text.reading.found]
+        texts = [text for text in self._turn.sight.where.get(number, ()) if number in text.reading.found]
         return beyond(needle.label, number, texts, self._row, self._turn.scan.settings)
 
     def _found(self, numbers: Iterable[int]) -> str:
@@ -248,12 +263,12 @@ class Explanation:
 
     def _hits(self, number: int) -> Iterator[Hit]:
         label = self._turn.matcher.needles[number].label
-        for text in self._turn.where.get(number, ()):
-            start = self._turn.sees(self._row, text)
+        for text in self._turn.sight.where.get(number, ()):
+            start = self._turn.sight.sees(self._row, text)
             if start < 0:
                 continue
             places = [place for place in text.reading.found.get(number, ()) if place[0] >= start]
-            if not places and (place := self._turn.quick_place(text, number, start)):
+            if not places and (place := self._turn.sight.quick_place(text, number, start)):
                 places = [place]
             for first, last in places:
                 yield Hit(key=label, source=text.name, start=first, end=last)

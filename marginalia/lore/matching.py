@@ -91,7 +91,9 @@ class Row:
     def recursive(self, settings: LoreSettings) -> bool:
         """Whether other active lore may call the entry."""
         scope = self.entry.scope
-        own = scope.recursive or scope.only_recursive
+        if scope.no_recursion:
+            return False
+        own = scope.recursive or scope.only_recursive or scope.recursion_level > 0
         return own or self.candidate.lorebook.settings.recursive or settings.recursive
 
     def limit(self, settings: LoreSettings) -> int:
@@ -107,7 +109,8 @@ def _conditional(entry: Entry) -> bool:
     """Whether more than tags and what is found decides about the entry."""
     when = entry.when
     timed = when.after or when.every or when.sticky or when.cooldown
-    return bool(timed or when.groups or when.chance < CERTAIN or entry.scope.only_recursive)
+    waits = entry.scope.only_recursive or entry.scope.recursion_level > 0
+    return bool(timed or when.groups or when.chance < CERTAIN or waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +185,20 @@ class Matcher:
         return [index for index, row in enumerate(self.rows) if row.conditional]
 
     @cached_property
+    def only_recursive(self) -> Sequence[int]:
+        """The rows that nothing but other active lore calls."""
+        return [index for index in self.conditional if self.rows[index].entry.scope.only_recursive]
+
+    @cached_property
+    def levels(self) -> Sequence[tuple[int, Sequence[int]]]:
+        """The levels of recursion, lowest first, each with the rows that wait for it."""
+        waiting: dict[int, list[int]] = {}
+        for index in self.conditional:
+            if (level := self.rows[index].entry.scope.recursion_level) > 0:
+                waiting.setdefault(level, []).append(index)
+        return sorted(waiting.items())
+
+    @cached_property
     def limited(self) -> bool:
         """Whether an entry or a lorebook has a budget of its own."""
         entries = (row.entry.budget.maximum for row in self.rows)
@@ -192,7 +209,7 @@ class Matcher:
         """The scope that takes in everything that any row looks at."""
         scopes = [row.entry.scope for row in self.rows]
         books = [row.candidate.lorebook.settings for row in self.rows]
-        called = (each.recursive or each.only_recursive for each in scopes)
+        called = (each.recursive or each.only_recursive or each.recursion_level > 0 for each in scopes)
         return Scope(
             parts=max((*(each.parts for each in scopes), *(each.scan_parts for each in books)), default=0),
             characters=max((each.characters for each in scopes), default=0),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from marginalia.lore.matching import Row
 
 _NAMED = 5
+_NOTHING = "anything, for it looks at nothing"
 
 
 def names(items: Iterable[str], *, marked: bool = False) -> str:
@@ -34,11 +35,11 @@ def looks_at(row: Row, settings: LoreSettings) -> str:
     scope = row.entry.scope
     lore = ["other active lore"] if row.recursive(settings) else []
     if scope.only_recursive:
-        return and_(lore)
+        return and_(lore) or _NOTHING
     story = _story(row.parts(settings), scope.characters)
     request = ["the request"] if scope.request else []
     memory = ["memory"] if scope.memory else []
-    return and_([*request, *story, *memory, *lore]) or "anything, for it looks at nothing"
+    return and_([*request, *story, *memory, *lore]) or _NOTHING
 
 
 def _story(parts: int, characters: int) -> list[str]:
@@ -63,6 +64,8 @@ def beyond(label: str, number: int, texts: Sequence[Text], row: Row, settings: L
         limit = row.limit(settings)
         calls = "one call" if limit == 1 else f"{limit} calls in a row"
         return f"*{label}* is in the lore of *{text.caller.name}*, but lore calls lore only by {calls}"
+    if text.caller and row.entry.scope.no_recursion:
+        return f"*{label}* is in the lore of *{text.caller.name}*, and no other lore may call this entry"
     place = (
         f"the lore of *{text.caller.name}*" if text.caller else f"the {text.name}".replace("the part", "part")
     )

@@ -13,8 +13,8 @@ from marginalia.lore.book import Entry
 class Gate:
     """One condition of an entry and whether it held.
 
-    ``name`` is one of ``enabled, negative tags, tags, filter, keys, chance, timing, group, budget, listener``; ``text``
-    is a plain sentence without its full stop.
+    ``name`` is one of ``enabled, negative tags, tags, filter, keys, recursion, chance, timing, group, budget,
+    listener``; ``text`` is a plain sentence without its full stop.
     """
 
     name: str
