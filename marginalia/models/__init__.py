@@ -10,14 +10,18 @@ from marginalia.models.book import BookModel, PromptsModel
 from marginalia.models.budget import TokenBudget
 from marginalia.models.connection import ProtocolModel, ProviderModel
 from marginalia.models.entry import EntryModel
+from marginalia.models.preferences import Preferences, PreferencesModel, preferences
 from marginalia.models.turn import TurnInput
 
 __all__ = [
     "BookModel",
     "EntryModel",
+    "Preferences",
+    "PreferencesModel",
     "PromptsModel",
     "ProtocolModel",
     "ProviderModel",
     "TokenBudget",
     "TurnInput",
+    "preferences",
 ]

@@ -40,7 +40,7 @@ def plant_sample(store: Store) -> Book | None:
         lorebook=lorebooks[told["lorebook"]],
     )
     for part in told["parts"]:
-        store.story.append(book, part["text"], turn=Turn(**part["turn"]))
+        store.story.append(book, part["text"], turn=Turn(**part["turn"]), attributes={"sample": True})
     store.settings.set(_PLANTED, value=True)
     return store.books.get(book)
 

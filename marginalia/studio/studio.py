@@ -23,6 +23,7 @@ from marginalia.pipeline.summarising import Summariser
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
+from marginalia.store.writing import WritingDays
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
@@ -103,6 +104,7 @@ class Studio(Tuning):
             writing=lambda book: self.running(book) is not None,
         )
         self.copies = DatabaseCopies(store, backups)
+        self.writing = WritingDays(store.desk)
         self.import_story = StoryImports(store).import_file
         self.providers, self.protocols, self.settings = store.providers, store.protocols, store.settings
         self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
