@@ -180,7 +180,8 @@ class _Engine:
 
     async def _do(self, slot: Slot[In, Out], offered: In) -> Out:
         step = cast("Step[In, Out]", self._plan.get(slot, _missing))
-        return await step(self._run, offered)
+        with self._run.recorder.step(slot.name):
+            return await step(self._run, offered)
 
     async def _original(self) -> Part | None:
         request = self._run.request
@@ -246,6 +247,7 @@ class _Engine:
         run = self._run
         run.enter(Phase.ENDING)
         if error is not None:
+            run.recorder.notice("failure", str(error) or type(error).__name__)
             await run.tell.failure(error)
         known = BeforeCleanup(
             book=run.manuscript.book,

@@ -142,8 +142,16 @@ class Hooks:
         for subscription in self._subscriptions.get(type(event), ()):
             if not subscription.concerns(event):
                 continue
-            event, go_on = await subscription.offer(run, event)
+            event, go_on = await self._recorded(subscription, run, event)
             await anyio.lowlevel.checkpoint_if_cancelled()  # a sync listener may have stopped the run
             if not go_on:
                 break
         return event
+
+    async def _recorded(self, subscription: Subscription[E], run: Run, event: E) -> tuple[E, bool]:
+        began, answered, go_on = run.recorder.now, event, True
+        try:
+            answered, go_on = await subscription.offer(run, event)
+        finally:  # also when it refused
+            run.recorder.listened(subscription.owner, event, answered, began)
+        return answered, go_on

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 from marginalia.pipeline.events import AfterPreparePayload
 from marginalia.pipeline.ports import Ending
@@ -15,6 +16,7 @@ from marginalia.prompt.cache import CACHE, FRAME_TOKENS
 from marginalia.prompt.receipt import EntryNote, Receipt
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.stages import Templates
+from marginalia.prompt.timeline import TIMELINE
 from marginalia.values import NewPart, Regenerate, Request
 
 
@@ -55,11 +57,18 @@ def completed(receipt: Receipt, run: Run, ending: Ending | None) -> Receipt:
     if beginning is not None:
         receipt = replace(receipt, extra={**receipt.extra, CACHE: beginning.note})
     timings = {"total": time.monotonic() - run.started}
+    receipt = replace(receipt, extra={**receipt.extra, TIMELINE: _timeline(run, ending)})
     if run.first_token_after is not None:
         timings["first_token"] = run.first_token_after
     if ending is None:
         return replace(receipt, timings=timings)
     return replace(receipt, timings=timings, usage=ending.usage, finish_reason=ending.finish_reason)
+
+
+def _timeline(run: Run, ending: Ending | None) -> Mapping[str, Any]:
+    """The timeline as it is when the part is stored: what comes after that is not in it."""
+    ended = "stopped" if run.stopped else "complete" if ending is not None else "failed"
+    return run.recorder.timeline(run.first_token_after, ended=ended).note
 
 
 def prompt_tokens(run: Run, prompt: Prompt) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -16,7 +16,9 @@ from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.hooks import Hooks, Problem
 from marginalia.pipeline.listener import GenerationListener, Teller
 from marginalia.pipeline.ports import Chunk, Manuscript, Opened
-from marginalia.pipeline.states import Outcome, Phase, RunState
+from marginalia.pipeline.recorder import Recorder
+from marginalia.pipeline.stash import Stash, StashKey
+from marginalia.pipeline.states import Outcome, Phase, RunState, how_ended
 from marginalia.prompt.segments import Trouble
 
 if TYPE_CHECKING:
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
     from marginalia.prompt.context import TemplateContext
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
+    from marginalia.prompt.timeline import Timeline
     from marginalia.story.parts import Part
     from marginalia.story.summaries import Chain
     from marginalia.values import BookId, Request, Turn
 
 E = TypeVar("E", bound="Event")
-T = TypeVar("T")
+__all__ = ["Question", "Run", "Stash", "StashKey"]
 logger = logging.getLogger("marginalia.pipeline")
+_DOING = {Phase.WAITING: "waiting for the model", Phase.THINKING: "reasoning", Phase.WRITING: "writing"}
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
@@ -40,28 +44,6 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-
-@dataclass(frozen=True, eq=False)  # without slots: StashKey[int]("name") has to remember its type somewhere
-class StashKey(Generic[T]):
-    """The typed name of something that an extension keeps for the length of a run."""
-
-    name: str
-
-
-class Stash:
-    """What extensions keep for one run, by their own typed keys."""
-
-    def __init__(self) -> None:
-        self._values: dict[StashKey[Any], Any] = {}
-
-    def get(self, key: StashKey[T], default: T | None = None) -> T | None:
-        """What was kept under *key*, else *default*."""
-        return cast("T | None", self._values.get(key, default))
-
-    def set(self, key: StashKey[T], value: T) -> None:
-        """Keep *value* until the run ends."""
-        self._values[key] = value
 
 
 @dataclass(slots=True)
@@ -132,6 +114,7 @@ class Run:
         self.stash = Stash()
         self.tell = Teller(listener or GenerationListener(), self)
         self.started = time.monotonic()
+        self.recorder = Recorder()
         self.scope = anyio.CancelScope()
         self.loop = _running_loop()
         self._hooks = hooks
@@ -173,6 +156,11 @@ class Run:
     def ended(self) -> bool:
         """Whether everything is done and stored."""
         return self.outcome is not None
+
+    @property
+    def timeline(self) -> Timeline:
+        """What happened so far and when: steps, listeners, the model, what was said."""
+        return self.recorder.timeline(self.first_token_after)
 
     def stop(self) -> None:
         """End the run now. Text that has arrived is kept; a part without text is taken back.
@@ -235,6 +223,7 @@ class Run:
         self.trouble(text, source)
         if not self.preview:
             self.warnings = (*self.warnings, text)
+            self.recorder.notice("warning", text, source)
             await self.tell.warning(text)
 
     def trouble(self, text: str, source: str = "") -> None:
@@ -254,7 +243,8 @@ class Run:
         self.question = Question(text)
         self.notice()
         try:
-            await self.question.answered.wait()
+            with self.recorder.waiting("question", text):
+                await self.question.answered.wait()
             return bool(self.question.given)
         finally:
             self.question = None
@@ -264,16 +254,16 @@ class Run:
         """Note that a listener failed; the run goes on, and the prompt that is being built says so."""
         self.problems = (*self.problems, problem)
         what = str(problem.error) or ("it took too long" if isinstance(problem.error, TimeoutError) else "")
-        self.trouble(
-            f"{problem.owner} failed in {problem.event}: {what or type(problem.error).__name__}",
-            problem.owner,
-        )
+        told = f"{problem.owner} failed in {problem.event}: {what or type(problem.error).__name__}"
+        self.trouble(told, problem.owner)
+        self.recorder.notice("problem", told, problem.owner)
         logger.warning("%s failed in %s: %s", problem.owner, problem.event, type(problem.error).__name__)
 
     def enter(self, phase: Phase, progress: str = "") -> None:
         """Say what the run does now."""
         if (phase, progress) != (self.phase, self.progress):
             self.phase, self.progress = phase, progress
+            self.recorder.doing(progress or _DOING.get(phase, ""))
             self.notice()
 
     def arrived(self, chunk: Chunk) -> None:
@@ -291,4 +281,5 @@ class Run:
         self.error = outcome.error
         self.state = outcome.state
         self.enter(Phase.ENDED)
+        self.recorder.end(how_ended(outcome))
         self.notice()

@@ -38,3 +38,10 @@ class Outcome:
     part: Part | None = None
     error: Exception | None = None
     stopped: bool = False
+
+
+def how_ended(outcome: Outcome) -> str:
+    """The end of a run in a word or two."""
+    if outcome.stopped:
+        return "stopped"
+    return "complete" if outcome.state is RunState.SUCCESSFUL else "failed"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from marginalia.prompt.diff import Diff, diff
 from marginalia.prompt.segment import Segment, Sent
 from marginalia.prompt.showing import prompt_html
+from marginalia.prompt.timeline import TIMELINE, Timeline
 from marginalia.values import EPOCH, NOTHING, Limits, Message, Sampling, Usage
 
 
@@ -59,6 +60,12 @@ class Receipt:
     def why_not_part(self, part: int) -> str:  # noqa: ARG002 - a receipt keeps only what was sent
         """Nothing: which parts were left out is not kept."""
         return ""
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """What happened in the run and when; ``None`` for a part that was written before that was kept."""
+        note = self.extra.get(TIMELINE)
+        return Timeline.of(cast("Mapping[str, Any]", note)) if isinstance(note, Mapping) else None
 
     def diff(self, older: Sent) -> Diff:
         """What is different here from *older*, a prompt or another receipt, with causes."""

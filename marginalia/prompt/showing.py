@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget, Share
     from marginalia.prompt.diff import Change, Diff
     from marginalia.prompt.segment import Segment, Sent
+    from marginalia.prompt.timeline import Span, Timeline
     from marginalia.prompt.wording import Stretch
 
 TINTS: Mapping[str, str] = {
@@ -37,6 +38,13 @@ TINTS: Mapping[str, str] = {
     "free": "#80766a",
 }
 """A colour for every kind of segment and of share."""
+SPAN_TINTS: Mapping[str, str] = {
+    "step": "#4f7f8c",
+    "listener": "#b98a2f",
+    "model": "#6d8f5e",
+    "notice": "#a9503f",
+}
+"""A colour for every lane of a timeline."""
 
 _FRAME = "font:13px/1.5 system-ui,sans-serif;max-width:60rem"
 _PROSE = "font:14px/1.55 Georgia,serif;white-space:pre-wrap;overflow-wrap:anywhere"
@@ -95,6 +103,16 @@ def diff_html(diff: Diff) -> str:
     return _framed(f'<p style="{_QUIET}">{head}</p>{notes}{lines or "<p>Nothing is different.</p>"}')
 
 
+def timeline_html(timeline: Timeline) -> str:
+    """A line per span with a bar on one scale of time, and its seconds."""
+    whole = timeline.seconds or 1.0
+    rows = "".join(_span_row(each, whole) for each in timeline)
+    first = "" if timeline.first_token is None else f", first token after {timeline.first_token:.2f} s"
+    rate = f", {timeline.rate:.1f} tokens a second" if timeline.rate else ""
+    head = f"<b>{timeline.seconds:.2f} s{first}{rate}.</b> {escape(timeline.ended)}"
+    return _framed(f'{head}<table style="width:100%">{rows}</table>')
+
+
 def stressed(text: str) -> str:
     """*text* escaped, with ``*words*`` between asterisks stressed."""
     return _STRESSED.sub(r"<em>\1</em>", escape(text))
@@ -134,6 +152,21 @@ def _share_row(share: Share) -> str:
     return (
         f'<tr><td>{swatch} {escape(share.label)}</td><td style="text-align:right">{share.tokens:,}</td>'
         f'<td style="text-align:left;{_QUIET}">{escape(share.detail)}</td></tr>'
+    )
+
+
+def _span_row(span: Span, whole: float) -> str:
+    left, width = 100 * span.start / whole, 100 * (span.end - span.start) / whole
+    bar = f"left:{min(left, 99.5):.2f}%;width:max(2px,{width:.2f}%);background:{SPAN_TINTS[span.lane.value]}"
+    name = " · ".join(filter(None, (span.owner, span.name)))
+    about = ", ".join(
+        filter(None, (f"changed {', '.join(span.changed)}" if span.changed else "", span.detail))
+    )
+    return (
+        f'<tr><td style="text-align:left;white-space:nowrap">{escape(name)}</td><td style="width:50%">'
+        f'<div style="position:relative;height:10px"><i style="position:absolute;height:10px;{bar}"></i></div></td>'
+        f'<td style="text-align:right">{span.end - span.start:.3f} s</td>'
+        f'<td style="text-align:left;{_QUIET}">{escape(about)}</td></tr>'
     )
 
 

@@ -97,6 +97,7 @@ async def _collect(
             await _think(run, known, answer, arrival)
         else:
             await _write(run, known, answer, arrival)
+        run.recorder.beat(answer.tokens)
         keeper.touch()
         await anyio.lowlevel.checkpoint_if_cancelled()  # a callback may have stopped the run
     return None
