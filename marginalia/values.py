@@ -134,11 +134,18 @@ class Protocol:
     created: datetime = EPOCH
 
 
+TEMPLATES = ("master_template", "user_prompt", "summary_prompt", "meta_summary_prompt")
+"""The prompts that are templates."""
+PLAIN_PROMPTS = ("pov", "tense", "style")
+"""The prompts that are plain text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
     """The texts a prompt is made of; ``None`` or blank means "not set here, ask the next one".
 
-    They are looked up per field: the book's, then the user's defaults, then the built-in ones.
+    They are looked up per field: the book's, then the user's defaults, then the built-in ones. Templates are written
+    in ``syntax``; those that ``jinja`` names are in Jinja whatever it says.
     """
 
     master_template: str | None = None
@@ -149,25 +156,25 @@ class Prompts:
     summary_prompt: str | None = None
     meta_summary_prompt: str | None = None
     syntax: Syntax = "macros"
+    jinja: tuple[str, ...] = ()
+
+    def syntax_of(self, template: str) -> Syntax:
+        """The syntax that the field *template* is written in."""
+        return "jinja" if template in self.jinja else self.syntax
 
     def over(self, *others: Prompts) -> Prompts:
-        """These prompts, with what is not set here taken from the first of *others* that has it."""
-        names = (
-            "master_template",
-            "user_prompt",
-            "pov",
-            "tense",
-            "style",
-            "summary_prompt",
-            "meta_summary_prompt",
-        )
-        found = {name: _first_set(name, self, *others) for name in names}
-        return Prompts(**found, syntax=self.syntax)
+        """These prompts, with what is not set here taken from the first of *others* that has it.
+
+        Each template keeps the syntax that it was written in; where none has it, this one's counts.
+        """
+        found = {name: _first_with(name, self, *others) for name in (*TEMPLATES, *PLAIN_PROMPTS)}
+        texts: dict[str, Any] = {name: each and getattr(each, name) for name, each in found.items()}
+        jinja = tuple(name for name in TEMPLATES if (found[name] or self).syntax_of(name) == "jinja")
+        return Prompts(**texts, jinja=jinja)
 
 
-def _first_set(name: str, *prompts: Prompts) -> str | None:
-    texts: list[str | None] = [getattr(each, name) for each in prompts]
-    return next((text for text in texts if text is not None and text.strip()), None)
+def _first_with(name: str, *prompts: Prompts) -> Prompts | None:
+    return next((each for each in prompts if (getattr(each, name) or "").strip()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import param
 
 from marginalia.models.base import Model, chosen, cleaned, shown, text_or_none
-from marginalia.values import Book, LorebookId, Prompts, ProtocolId, ProviderId
+from marginalia.values import PLAIN_PROMPTS, TEMPLATES, Book, LorebookId, Prompts, ProtocolId, ProviderId
 
-_TEXTS = ("master_template", "user_prompt", "pov", "tense", "style", "summary_prompt", "meta_summary_prompt")
+_TEXTS = (*TEMPLATES, *PLAIN_PROMPTS)
 
 
 class PromptsModel(Model):
@@ -40,16 +40,26 @@ class PromptsModel(Model):
         label="Syntax",
         doc="macros: {{name}} and Handlebars sections. jinja: Jinja2 in a sandbox.",
     )
+    jinja = param.List(
+        default=[],
+        item_type=str,
+        label="In Jinja",
+        doc="Templates that are in Jinja whatever the syntax says.",
+    )
 
     def take_prompts(self, prompts: Prompts) -> None:
         """Show *prompts*."""
         texts = {name: shown(getattr(prompts, name)) for name in _TEXTS}
-        self.param.update(**texts, syntax=prompts.syntax)
+        self.param.update(**texts, syntax=prompts.syntax, jinja=list(prompts.jinja))
 
     def freeze_prompts(self) -> Prompts:
         """The prompts as typed; a blank text is ``None``."""
         texts = {name: text_or_none(getattr(self, name)) for name in _TEXTS}
-        return Prompts(**texts, syntax="jinja" if chosen(self, "syntax") == "jinja" else "macros")
+        return Prompts(
+            **texts,
+            syntax="jinja" if chosen(self, "syntax") == "jinja" else "macros",
+            jinja=tuple(name for name in TEMPLATES if name in self.jinja),
+        )
 
 
 class BookModel(PromptsModel):

@@ -14,7 +14,10 @@ MESSAGE_TOKENS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templates:
-    """The static template data of a book: templates not yet rendered, and the plain values they print."""
+    """The static template data of a book: templates not yet rendered, and the plain values they print.
+
+    ``syntax`` is that of the master template, ``user_syntax`` that of the user prompt (``None``: the same).
+    """
 
     jailbreak: str = ""
     master_template: str = ""
@@ -23,6 +26,7 @@ class Templates:
     tense: str = ""
     style: str = ""
     syntax: Syntax = "macros"
+    user_syntax: Syntax | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,45 +2,58 @@
 
 A thread cannot be stopped, and one call into C holds the interpreter for everybody; so a server with several users
 renders other people's Jinja here. The sandbox is the same as without; this is the wall behind it. What goes to the
-worker is plain data, and what comes back is JSON: the answer of a process that may have been taken over is not
-trusted with more.
+process is plain data without a key or a secret in it, and what comes back is checked.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict
-from datetime import datetime
-from random import Random
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import Any, BinaryIO, Self, cast
+from time import monotonic
+from typing import BinaryIO, Self, cast
 
 from marginalia.errors import TemplateError
-from marginalia.prompt.context import Facts, Rendered, Span, TemplateContext, Variables
+from marginalia.prompt.context import Rendered, TemplateContext
 from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.table import Invocation, MacroTable
 from marginalia.prompt.macros.values import Value
-from marginalia.prompt.sandbox import render_jinja
-from marginalia.values import NOTHING, Limits, Turn
+from marginalia.prompt.templates import Check, TemplateKind
+from marginalia.prompt.wire import (
+    Message,
+    check_in,
+    facts_out,
+    receive,
+    rendered_in,
+    send,
+    state_out,
+    take_state,
+)
+from marginalia.values import NOTHING
 
-_MEMORY = 512 * 1024 * 1024
-_LONGEST_ANSWER = 64 * 1024 * 1024
+_COMMAND = (sys.executable, "-m", "marginalia.prompt.worker_process")
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SYSTEMROOT", "LANG", "LC_ALL", "TZ")
+_MOST_CALLS = 1000
+_PATIENCE = 1.0
 
 
 class JinjaWorker:
     """A process that renders one Jinja template at a time; started when first needed, replaced after it was killed.
 
-    Calls block, so an event loop makes them in a thread. Macros of extensions do not reach the worker. Use it as a
-    context manager, or ``close`` it.
+    Calls block, so an event loop makes them in a thread. Macros of extensions are called in this process, where the
+    extensions are; their time does not count. Use it as a context manager, or ``close`` it.
     """
 
     def __init__(self, *, seconds: float = 1.0) -> None:
         self._seconds = seconds
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._ended_by_itself = False
 
     def __enter__(self) -> Self:
         return self
@@ -54,9 +67,17 @@ class JinjaWorker:
             self._running()
 
     def close(self) -> None:
-        """End the process."""
-        with self._lock:
-            self._end()
+        """End the process, whatever it does; what it was rendering fails."""
+        self._closed = True
+        if (process := self._process) is not None:
+            process.kill()
+        if self._lock.acquire(
+            timeout=_PATIENCE
+        ):  # else a macro of an extension hangs; its thread is a daemon
+            try:
+                self._end()
+            finally:
+                self._lock.release()
 
     def render(
         self,
@@ -65,6 +86,7 @@ class JinjaWorker:
         context: TemplateContext,
         data: Mapping[str, Value] = NOTHING,
         place: str = "",
+        macros: MacroTable = MACROS,
     ) -> Rendered:
         """As ``templates.render`` with the Jinja syntax; variables and dice of *context* move as if it had run here.
 
@@ -73,161 +95,139 @@ class JinjaWorker:
         """
         request = {
             "source": source,
-            "facts": _facts_out(context.facts),
-            "local": context.local,
-            "shared": context.shared,
-            "random": context.random.getstate(),
+            "foreign": _foreign(macros),
+            "facts": facts_out(context.facts),
             "data": dict(data),
             "place": place or source,
+            **state_out(context),
         }
-        answer = self._ask(json.dumps(request).encode())
+        answer = self._ask(request, context.fork(), macros)
         if "error" in answer:
             raise TemplateError(str(answer["error"]))
-        for store, name in ((context.local, "local"), (context.shared, "shared")):
-            store.clear()
-            store.update(_texts(answer[name]))
-        context.random.setstate(_state(answer["random"]))
-        spans = tuple(Span(int(start), int(end), str(name)) for start, end, name in answer["spans"])
-        return Rendered(text=str(answer["text"]), spans=spans, unknown=tuple(map(str, answer["unknown"])))
+        rendered = rendered_in(answer)
+        take_state(context, answer)
+        return rendered
 
-    def _ask(self, request: bytes) -> dict[str, Any]:
+    def check(self, source: str, *, kind: TemplateKind, macros: MacroTable = MACROS) -> Check:
+        """As ``templates.check`` with the Jinja syntax; raises ``TemplateError`` when that takes too long."""
+        request = {"source": source, "foreign": _foreign(macros), "kind": kind}
+        return check_in(self._ask(request, None, macros))
+
+    def _ask(self, request: Message, context: TemplateContext | None, macros: MacroTable) -> Message:
         with self._lock:
-            process = self._running()
-            timer = Timer(self._seconds, process.kill)
-            timer.start()
-            try:
-                _write(cast("BinaryIO", process.stdin), request)
-                answer = _read(cast("BinaryIO", process.stdout))
-            except OSError:
-                answer = None
-            finally:
-                timer.cancel()
-            if answer is None:
-                self._end()
-                raise TemplateError(
-                    f"The template was stopped after {self._seconds:g} seconds. Make it simpler."
-                )
-            return cast("dict[str, Any]", json.loads(answer))
+            answer, late = self._tried(request, context, macros)
+            if answer is None and not late and not self._closed and self._ended_by_itself:
+                answer, late = self._tried(request, context, macros)
+        if answer is not None:
+            return answer
+        raise TemplateError(
+            f"The template was stopped after {self._seconds:g} seconds. Make it simpler."
+            if late
+            else "The template was stopped: the process that rendered it ended."
+        )
+
+    def _tried(
+        self, request: Message, context: TemplateContext | None, macros: MacroTable
+    ) -> tuple[Message | None, bool]:
+        """The answer, if there is one, and whether it took too long."""
+        process = self._running()
+        conversation = _Conversation(process, self._seconds, context, macros)
+        answer = conversation.answer(request)
+        if answer is None:
+            self._end()
+            self._ended_by_itself = process.returncode == 0  # having had nothing to do for long
+        return answer, conversation.late
 
     def _running(self) -> subprocess.Popen[bytes]:
+        if self._closed:
+            raise TemplateError("The template was not rendered: its studio is closed.")
         if self._process is None or self._process.poll() is not None:
             self._end()
-            command = [sys.executable, "-m", "marginalia.prompt.worker"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - our own module
-            _read(cast("BinaryIO", self._process.stdout))
+            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
+            receive(cast("BinaryIO", self._process.stdout))
         return self._process
 
     def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
             for pipe in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
                     cast("BinaryIO", pipe).close()
+            if process.poll() is None:
+                process.kill()
+            process.wait()
 
 
-def _write(pipe: BinaryIO, content: bytes) -> None:
-    pipe.write(len(content).to_bytes(8, "big") + content)
-    pipe.flush()
+class _Conversation:
+    """One request, its answer, and what the process asks for in between."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        seconds: float,
+        context: TemplateContext | None,
+        macros: MacroTable,
+    ) -> None:
+        self._process = process
+        self._left = seconds
+        self._context = context
+        self._macros = macros
+        self.late = False
+
+    def answer(self, request: Message) -> Message | None:
+        """The answer, or None when the process is gone; it is killed when it has worked for too long."""
+        message = request
+        for _ in range(_MOST_CALLS):
+            try:
+                with self._counted():
+                    send(cast("BinaryIO", self._process.stdin), message)
+                    answer = receive(cast("BinaryIO", self._process.stdout))
+            except (OSError, ValueError):  # it is gone, or says what is no JSON
+                return None
+            if answer is None or "call" not in answer:
+                return answer
+            message = self._called(answer)
+        self._process.kill()
+        self._process.wait()
+        return {"error": f"The template was stopped after {_MOST_CALLS:,} calls of macros of extensions."}
+
+    @contextmanager
+    def _counted(self) -> Generator[None, None, None]:
+        began, timer = monotonic(), Timer(max(0.0, self._left), self._kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._left -= monotonic() - began
+
+    def _kill(self) -> None:
+        self.late = True
+        self._process.kill()
+
+    def _called(self, asked: Message) -> Message:
+        """What a macro of an extension prints, which the process cannot call itself."""
+        name, context = str(asked["call"]), self._context
+        macro = self._macros.find(name)
+        if macro is None or not macro.foreign or context is None:
+            return {"error": f"There is no macro {name!r} of an extension."}
+        take_state(context, asked)
+        arguments = tuple(map(str, asked["arguments"]))
+        try:
+            text = str(
+                macro.function(Invocation(context, arguments, str(asked["place"]), int(asked["site"])))
+            )
+        except TemplateError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - the border to an extension: its failure is the template's
+            return {"error": f"The macro {name!r} of an extension failed: {error}"}
+        return {"text": text, **state_out(context)}
 
 
-def _read(pipe: BinaryIO) -> bytes | None:
-    """One message, or None when the other side is gone."""
-    head = pipe.read(8)
-    length = int.from_bytes(head, "big")
-    if len(head) < 8 or length > _LONGEST_ANSWER:  # noqa: PLR2004 - the length is eight bytes
-        return None
-    content = pipe.read(length)
-    return content if len(content) == length else None
-
-
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): str(value) for name, value in values.items()}
-
-
-def _state(values: list[Any]) -> tuple[Any, ...]:
-    version, numbers, gauss = values
-    return int(version), tuple(int(number) for number in numbers), gauss
-
-
-def _facts_out(facts: Facts) -> dict[str, Any]:
-    """Facts as plain data; of the story only what macros can ask for, its length and its last text."""
-    last_time = facts.last_time.isoformat() if facts.last_time else None
-    return {
-        **{name: getattr(facts, name) for name in _PLAIN},
-        "turn": asdict(facts.turn),
-        "limits": asdict(facts.limits),
-        "story": [len(facts.story), facts.story[-1] if facts.story else ""],
-        "last_time": last_time,
-        "now": facts.now.isoformat(),
-    }
-
-
-_PLAIN = [
-    "book_id",
-    "book_name",
-    "book_description",
-    "pov",
-    "tense",
-    "style",
-    "model",
-    "generation_type",
-    "last_instructions",
-    "summary",
-]
-
-
-def _facts_in(values: Mapping[str, Any]) -> Facts:
-    length, last = values["story"]
-    last_time = values["last_time"]
-    return Facts(
-        **{name: values[name] for name in _PLAIN},
-        turn=Turn(**values["turn"]),
-        limits=Limits(**values["limits"]),
-        story=[""] * (length - 1) + [last] if length else [],
-        last_time=datetime.fromisoformat(last_time) if last_time else None,
-        now=datetime.fromisoformat(values["now"]),
-    )
-
-
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    random = Random()  # noqa: S311 - stories need dice, not secrets
-    random.setstate(_state(request["random"]))
-    context = TemplateContext(
-        _facts_in(request["facts"]), Variables(local=request["local"], shared=request["shared"]), random
-    )
-    try:
-        rendered = render_jinja(
-            request["source"], context=context, data=request["data"], place=request["place"], macros=MACROS
-        )
-    except TemplateError as error:
-        return {"error": str(error)}
-    return {
-        "text": rendered.text,
-        "spans": [(span.start, span.end, span.name) for span in rendered.spans],
-        "unknown": rendered.unknown,
-        "local": context.local,
-        "shared": context.shared,
-        "random": random.getstate(),
-    }
-
-
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until the other side is gone. The first, empty answer says that the process is ready."""
-    _write(answers, b"")
-    while (request := _read(requests)) is not None:
-        _write(answers, json.dumps(_answer(json.loads(request))).encode())
-
-
-def _limit() -> None:
-    """A limit on memory, where the system has one."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - not on Windows
-
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-
-
-if __name__ == "__main__":
-    _limit()
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+def _foreign(macros: MacroTable) -> list[tuple[str, int, int]]:
+    """The macros that the process does not have: their names, and how many arguments they take."""
+    return [(each.name, each.minimum, each.maximum) for each in macros.values() if each.foreign]

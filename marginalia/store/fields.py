@@ -23,6 +23,7 @@ class PromptFields(TypedDict, total=False):
     summary_prompt: str | None
     meta_summary_prompt: str | None
     syntax: Literal["macros", "jinja"]
+    jinja: tuple[str, ...]
 
 
 class ProviderFields(TypedDict, total=False):

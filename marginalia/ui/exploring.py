@@ -103,7 +103,7 @@ class History:
         )
         context = TemplateContext(facts, variables, Random(part.id))  # noqa: S311 - stories need dice, not secrets
         try:
-            template, syntax = self.prompts.user_prompt, self.prompts.syntax
+            template, syntax = self.prompts.user_prompt, self.prompts.syntax_of("user_prompt")
             return render(template, context=context, data=data, place="user_prompt", syntax=syntax).text
         except TemplateError:
             return "\n".join(filter(None, data.values()))

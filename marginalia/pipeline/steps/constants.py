@@ -39,7 +39,7 @@ async def prepare_constants(run: Run, known: BeforePrepareConstantData) -> After
         context=run.context,
         data=turn_data(static.turn),
         place="user_prompt",
-        syntax=static.templates.syntax,
+        syntax=static.templates.user_syntax or static.templates.syntax,
     )
     return onward(
         static, AfterPrepareConstantData, user_prompt=user_prompt.text, variables=run.context.variables
@@ -57,7 +57,8 @@ def effective_templates(book: Book, provider: Provider, run: Run) -> Templates:
         pov=prompts.pov or "",
         tense=prompts.tense or "",
         style=prompts.style or "",
-        syntax=prompts.syntax,
+        syntax=prompts.syntax_of("master_template"),
+        user_syntax=prompts.syntax_of("user_prompt"),
     )
 
 
@@ -141,6 +142,5 @@ class LazyStory(Sequence[str]):
 
     def _wordy(self) -> tuple[PartId, ...]:
         if self._parts is None:
-            nodes = self._tree.nodes()
-            self._parts = tuple(part for part in self._branch if not nodes[part].blank)
+            self._parts = tuple(part for part in self._branch if not self._tree.blank(part))
         return self._parts

@@ -1,0 +1,127 @@
+"""Where the templates of one person are rendered and checked: here, or Jinja in processes that can be killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock
+from typing import Protocol
+
+from marginalia.errors import TemplateError
+from marginalia.prompt import templates
+from marginalia.prompt.context import Rendered, TemplateContext
+from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.table import MacroTable
+from marginalia.prompt.macros.values import Value
+from marginalia.prompt.templates import Check, TemplateKind
+from marginalia.prompt.worker import JinjaWorker
+from marginalia.values import NOTHING, Syntax
+
+SECONDS = 3.0
+"""How long a process may work on one template, by the clock; the sandbox in it counts half a second of work."""
+PROCESSES = 2
+_PATIENCE = 30.0
+
+
+class Renders(Protocol):
+    """Renders templates; :func:`marginalia.prompt.templates.render` is one."""
+
+    def __call__(
+        self,
+        source: str | None,
+        *,
+        context: TemplateContext,
+        data: Mapping[str, Value] = NOTHING,
+        place: str = "",
+        syntax: Syntax = "macros",
+        macros: MacroTable = MACROS,
+    ) -> Rendered:
+        """The text of a template; raises ``TemplateError``. Jinja may block: not for an event loop."""
+        ...
+
+
+def _never() -> bool:
+    return False
+
+
+class Rendering:
+    """The templates of one person; ``close`` ends the processes.
+
+    Templates in macros are always rendered in this process: their evaluator has a budget that nothing gets around.
+    Jinja goes to at most two processes of this person's while *isolated* says so, so that nobody else waits for it.
+    """
+
+    def __init__(self, isolated: Callable[[], bool] = _never, *, seconds: float = SECONDS) -> None:
+        self._isolated = isolated
+        self._seconds = seconds
+        self._lock = Lock()
+        self._free = BoundedSemaphore(PROCESSES)
+        self._idle: list[JinjaWorker] = []
+        self._all: list[JinjaWorker] = []
+        self._closed = False
+
+    def render(
+        self,
+        source: str | None,
+        *,
+        context: TemplateContext,
+        data: Mapping[str, Value] = NOTHING,
+        place: str = "",
+        syntax: Syntax = "macros",
+        macros: MacroTable = MACROS,
+    ) -> Rendered:
+        """The text of a template; see :func:`marginalia.prompt.templates.render`."""
+        if syntax == "jinja" and source and self._isolated():
+            with self._worker() as worker:
+                return worker.render(source, context=context, data=data, place=place, macros=macros)
+        return templates.render(source, context=context, data=data, place=place, syntax=syntax, macros=macros)
+
+    def check(
+        self,
+        source: str | None,
+        *,
+        kind: TemplateKind,
+        syntax: Syntax = "macros",
+        macros: MacroTable = MACROS,
+    ) -> Check:
+        """What can be said about a template without rendering it; see :func:`marginalia.prompt.templates.check`."""
+        if syntax == "jinja" and source and self._isolated():
+            try:
+                with self._worker() as worker:
+                    return worker.check(source, kind=kind, macros=macros)
+            except TemplateError as error:
+                return Check(valid=False, message=str(error), line=1, column=1)
+        return templates.check(source, kind=kind, syntax=syntax, macros=macros)
+
+    def close(self) -> None:
+        """End the processes; what they were rendering fails."""
+        with self._lock:
+            self._closed = True
+            workers, self._all, self._idle = self._all, [], []
+        for worker in workers:
+            worker.close()
+
+    @contextmanager
+    def _worker(self) -> Generator[JinjaWorker, None, None]:
+        """A process for one template; one that a macro of an extension holds on to is not waited for forever."""
+        if not self._free.acquire(timeout=_PATIENCE):
+            raise TemplateError("The template was not rendered: those before it have not come back.")
+        try:
+            worker = self._taken()
+            try:
+                yield worker
+            finally:
+                with self._lock:
+                    self._idle.append(worker)
+        finally:
+            self._free.release()
+
+    def _taken(self) -> JinjaWorker:
+        with self._lock:
+            if self._closed:
+                raise TemplateError("The template was not rendered: its studio is closed.")
+            if self._idle:
+                return self._idle.pop()
+            worker = JinjaWorker(seconds=self._seconds)
+            self._all.append(worker)
+            return worker
