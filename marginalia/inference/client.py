@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
+from typing import cast
 
 import anyio
+import anyio.to_thread
 import httpx
 
 from marginalia.errors import ModelError
@@ -15,6 +17,7 @@ from marginalia.inference.connection import EVERYWHERE, api_url, connection
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.errors import from_response, may_be_retried
 from marginalia.inference.hosts import Hosts
+from marginalia.inference.patience import Clock, Patience
 from marginalia.inference.wire import encoded, request_body
 from marginalia.pipeline.ports import Arrival, Call, Progress
 from marginalia.values import Provider
@@ -90,28 +93,22 @@ class OpenAIClient:
     ) -> AsyncGenerator[Arrival, None]:
         provider = call.provider
         body = encoded(request_body(call, dialect))
-        headers = {"Content-Type": "application/json"}
-        url = api_url(provider, "/chat/completions")
-        async with (
-            connection(provider, self.key_of(provider), hosts=self.hosts) as client,
-            client.stream("POST", url, content=body, headers=headers) as response,
-        ):
-            if not response.is_success:
-                raise await _failure(response)
-            try:
-                async for data in response.aiter_bytes():
-                    for arrival in reader.feed(data):
+        key = await anyio.to_thread.run_sync(self.key_of, provider)
+        async with connection(provider, key, hosts=self.hosts) as client:
+            clock = Clock(Patience.of(provider))
+            request = client.build_request(
+                "POST",
+                api_url(provider, "/chat/completions"),
+                content=body,
+                headers={"Content-Type": "application/json"},
+            )
+            response = await clock.first(client.send(request, stream=True))
+            async with aclosing(response):
+                if not response.is_success:
+                    raise await _failure(response)
+                async with aclosing(_read(response, reader, clock)) as arrivals:
+                    async for arrival in arrivals:
                         yield arrival
-                    if reader.done:
-                        break
-            except httpx.HTTPError as error:
-                # A finished answer is finished, however rudely the connection ends.
-                if not reader.finished:
-                    for arrival in reader.rest():
-                        yield arrival
-                    raise error if isinstance(error, httpx.TimeoutException) else broken_off() from error
-            for arrival in reader.end():
-                yield arrival
 
     def remember(self, provider: Provider, dialect: Dialect) -> None:
         """Speak to *provider* like this from now on, because it has proved right."""
@@ -138,6 +135,33 @@ def _wait(provider: Provider, error: ModelError, tries: int) -> float | None:
         return None
     wait = max(error.retry_after or 0.0, _FIRST_WAIT * 2**tries)
     return wait if wait <= _LONGEST_WAIT else None
+
+
+async def _read(
+    response: httpx.Response, reader: AnswerReader, clock: Clock
+) -> AsyncGenerator[Arrival, None]:
+    """What the body of *response* brings, then its ending; raises what it fails with, after everything that came."""
+    try:
+        # httpx promises less than it gives: what is not closed here would go on when the collector finds it.
+        body = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
+        async with aclosing(body) as pieces:
+            while not reader.done and (data := await clock.next(pieces, started=reader.started)) is not None:
+                for arrival in reader.feed(data):
+                    if isinstance(arrival, Progress):
+                        clock.beat()
+                    yield arrival
+    except (httpx.HTTPError, ModelError) as error:
+        # A finished answer is finished, however rudely the connection ends.
+        if not reader.finished:
+            for arrival in reader.rest():
+                yield arrival
+            raise _as_model_error(error) from error.__cause__
+    for arrival in reader.end():
+        yield arrival
+
+
+def _as_model_error(error: httpx.HTTPError | ModelError) -> ModelError:
+    return error if isinstance(error, ModelError) else broken_off()
 
 
 async def _failure(response: httpx.Response) -> ModelError:

@@ -15,12 +15,17 @@ import httpx
 from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.inference.errors import LONGEST_DETAIL, model_error
 from marginalia.inference.hosts import Hosts
+from marginalia.inference.patience import Patience
 from marginalia.values import Provider
 
-DEFAULT_TIMEOUT = 300.0
 _LONGEST_CONNECT = 30.0
+_MARGIN = 5.0
 _CHAT = "/chat/completions"
 _SHORTEST_HALF = 4  # fewer characters of a key tell nothing
+_UNREACHED = (
+    "The server did not take the connection in time. Check that it runs, and the provider's base URL; "
+    "a firewall in between may swallow what is sent."
+)
 EVERYWHERE = Hosts()
 
 
@@ -72,6 +77,8 @@ async def connection(
             yield client
     except ModelError as error:
         raise _without_key(error, key) from error.__cause__
+    except httpx.ConnectTimeout as error:
+        raise ModelError(ModelErrorKind.TIMEOUT, _UNREACHED) from error
     except httpx.TimeoutException as error:
         raise model_error(ModelErrorKind.TIMEOUT) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -86,7 +93,9 @@ def _client(
             ModelErrorKind.AUTH,
             "The API key has characters that no key has. Enter the key of this provider again.",
         )
-    silence = timeout or provider.timeout or DEFAULT_TIMEOUT
+    patience = Patience.of(provider)
+    # The clocks of an answer are its own; these are for what is asked beside it, and a little longer than those.
+    longest = timeout or patience.longest + _MARGIN
     headers = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
@@ -94,7 +103,9 @@ def _client(
         return httpx.AsyncClient(
             verify=certificates,
             trust_env=not is_local(provider.base_url),
-            timeout=httpx.Timeout(silence, connect=min(_LONGEST_CONNECT, silence), pool=None),
+            timeout=httpx.Timeout(
+                longest, connect=min(_LONGEST_CONNECT, timeout or patience.first), pool=None
+            ),
             headers=headers,
         )
     except (ImportError, ValueError) as error:

@@ -127,7 +127,7 @@ class Silent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """These bytes as body, in writes of ``piece`` bytes (0: one write).
+    """These bytes as body, in writes of ``piece`` bytes (0: one write), ``pause`` seconds apart.
 
     ``cut`` breaks the connection off behind them, so that the client sees an incomplete body. ``whole`` sends
     *data* instead of an HTTP response: status line, headers and all.
@@ -138,6 +138,7 @@ class Raw:
     content_type: str = "text/event-stream"
     headers: Mapping[str, str] = NOTHING
     piece: int = 0
+    pause: float = 0.0
     cut: bool = False
     whole: bool = False
 

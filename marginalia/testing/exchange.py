@@ -129,7 +129,7 @@ async def _send_raw(answer: Raw, writer: asyncio.StreamWriter) -> None:
     for piece in _pieces(answer.data, answer.piece):
         writer.write(piece)
         await writer.drain()
-        await asyncio.sleep(0)
+        await asyncio.sleep(answer.pause)
     await _flush(writer)
 
 

@@ -10,6 +10,7 @@ import pytest
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference import KeyStore, Models
 from marginalia.inference.client import OpenAIClient
+from marginalia.inference.patience import Patience
 from marginalia.pipeline.ports import Arrival, Chunk
 from marginalia.testing import (
     Deltas,
@@ -95,6 +96,37 @@ async def test_silence_is_a_timeout_and_is_not_asked_again() -> None:
         assert asked.error.kind is ModelErrorKind.TIMEOUT
         assert time.monotonic() - began < 3
         assert len(server.completions) == 1
+
+
+async def test_the_first_token_and_a_silence_have_clocks_of_their_own_and_errors_say_which_ran_out() -> None:
+    slow = Stream(Pause(0.6), "One ", "two.")
+    torn = Stream("One ", Pause(30))
+    async with ScriptedServer([slow, torn, slow]) as server:
+        provider = server.provider(timeout=0.3, settings={"first_token_timeout": 20})
+        patient, silent = await ask(call(provider)), await ask(call(provider))
+        hasty = await ask(call(server.provider(timeout=20, settings={"first_token_timeout": 0.2})))
+    assert (patient.text, patient.error) == ("One two.", None)
+    assert silent.text == "One "
+    assert "went silent for 0.3 seconds" in str(silent.error)
+    assert "no first token within 0.2 seconds" in str(hasty.error)
+
+
+async def test_comments_and_empty_deltas_do_not_stop_the_clock_of_the_first_token_but_progress_does() -> None:
+    def stream(line: bytes) -> Raw:
+        return Raw(data=b"\n\n".join([line] * 6), piece=len(line) + 2, pause=0.1)
+
+    told = b'data: {"choices":[],"prompt_progress":{"total":9,"processed":1}}'
+    async with ScriptedServer([stream(b": wait"), stream(told)]) as server:
+        provider = server.provider(settings={"first_token_timeout": 0.3}, max_retries=0)
+        kept_waiting, at_work = await ask(call(provider)), await ask(call(provider))
+    assert "no first token" in str(kept_waiting.error)
+    assert len(at_work.progress) == 6
+
+
+def test_minutes_are_told_as_minutes_and_settings_that_are_no_seconds_are_passed_over() -> None:
+    for told in ("long", True, 0, -1, None):
+        assert Patience.of(Provider(settings={"first_token_timeout": told})) == Patience()
+    assert Patience.of(Provider(timeout=7)) == Patience(first=7, silence=7)
 
 
 async def test_leaving_the_block_closes_the_connection_at_once() -> None:
