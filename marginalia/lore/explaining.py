@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import floor
 from typing import TYPE_CHECKING
 
-from marginalia.lore.phrases import and_, beyond, looks_at, names
+from marginalia.lore.phrases import and_, beyond, looks_at, names, source_of, times
 from marginalia.lore.verdicts import Gate, Hit, sentence
 
 if TYPE_CHECKING:
@@ -193,19 +193,14 @@ class Explanation:
 
     def _found(self, numbers: Iterable[int]) -> str:
         hits = self._case.hits
-        found = [(self._labels([number]), hits[number][0].name) for number in numbers if number in hits]
+        found = [(number, hits[number][0]) for number in numbers if number in hits]
         if not found:
             return ""
-        source = found[0][1]
-        together = [label for label, name in found if name == source]
-        place = (
-            "the request"
-            if source == "request"
-            else f"the lore of *{source[6:]}*"
-            if source[:6] == "lore: "
-            else source
-        )
-        return f"{and_(together)} {'is' if len(together) == 1 else 'are'} in {place}"
+        first, text = found[0]
+        together = [self._labels([number]) for number, there in found if there.name == text.name]
+        if len(together) > 1:
+            return f"{and_(together)} are in {source_of(text.name)}"
+        return f"{self._labels([first])} is in {source_of(text.name)}{times(text.reading, first)}"
 
     def _timing(self) -> Iterator[Gate]:
         when, parts, timing = self._row.entry.when, self._turn.scan.parts, self._turn.scan.timing

@@ -74,8 +74,19 @@ def whole_word(text: str, start: int, end: int) -> bool:
     return not left and not right
 
 
+class _Bordered(dict[str, bool]):
+    """Whether a character is part of words that have borders."""
+
+    def __missing__(self, character: str) -> bool:
+        found = self[character] = _BORDERED.match(character) is not None
+        return found
+
+
+_bordered = _Bordered()
+
+
 def _joined(left: str, right: str) -> bool:
-    return _BORDERED.match(left) is not None and _BORDERED.match(right) is not None
+    return _bordered[left] and _bordered[right]
 
 
 class Folded:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from marginalia.lore.book import LoreSettings
     from marginalia.lore.cases import Text
     from marginalia.lore.matching import Row
+    from marginalia.lore.reading import Reading
 
 _NAMED = 5
 _NOTHING = "anything, for it looks at nothing"
@@ -28,6 +29,19 @@ def and_(items: Sequence[str]) -> str:
     if len(items) <= 1:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def source_of(name: str) -> str:
+    """A text that was scanned, by its name, to stand after "in"."""
+    if name == "request":
+        return "the request"
+    return f"the lore of *{name[6:]}*" if name.startswith("lore: ") else name
+
+
+def times(reading: Reading, number: int) -> str:
+    """How often a key is there, if it is there so often that not every place was noted."""
+    more = reading.more.get(number, 0)
+    return f" {len(reading.found[number]) + more:,} times" if more else ""
 
 
 def looks_at(row: Row, settings: LoreSettings) -> str:

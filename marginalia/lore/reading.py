@@ -13,29 +13,33 @@ from marginalia.lore.folding import Folded, clean, simple_fold
 from marginalia.lore.linear import LinearSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from marginalia.lore.needles import Needle
 
 Place: TypeAlias = tuple[int, int]
 _KEPT = 64
 _PLACES = 16
+_HEAD = 64
+_WINDOW = 1_024
 
 
 class Reading:
     """What a text holds.
 
-    ``found`` has the places of keys, and no places yet for an expression that is surely in it;
+    ``found`` has the places of keys, of a very frequent one the first few and the last, and no places yet for an
+    expression that is surely in it; ``more`` counts the places that were left out;
     ``maybe`` are the expressions that have to be searched one by one, ``refused`` the keys that are only there inside
     of a longer word, or with other capitals. All are by the needles' numbers. ``searched`` remembers single searches,
     by number and where they started.
     """
 
-    __slots__ = ("found", "maybe", "refused", "searched", "text")
+    __slots__ = ("found", "maybe", "more", "refused", "searched", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: dict[int, list[Place]] = {}
+        self.more: dict[int, int] = {}
         self.maybe: set[int] = set()
         self.refused: dict[int, Place] = {}
         self.searched: dict[tuple[int, int], Place | None] = {}
@@ -103,6 +107,7 @@ class Index:
     @staticmethod
     def _take_over(reading: Reading, below: Reading) -> None:
         reading.found.update(below.found)
+        reading.more.update(below.more)
         reading.maybe.update(below.maybe)
         reading.refused.update(below.refused)
         reading.searched.update(below.searched)
@@ -125,27 +130,55 @@ def _note(reading: Reading, number: int, place: Place) -> None:
     places = reading.found.setdefault(number, [])
     if len(places) < _PLACES:
         places.append(place)
+    else:
+        # The last place decides for entries that look only so far back.
+        places[-1] = place
+        reading.more[number] = reading.more.get(number, 0) + 1
 
 
 class _Automaton:
-    """Aho-Corasick over the distinct texts of some needles."""
+    """Aho-Corasick over the distinct beginnings of some needles' texts.
+
+    Only so many keys of different lengths can end in one place, and the text is read window by window: keys that are
+    in each other over and over neither fill the memory nor hold other threads up.
+    """
 
     def __init__(self, needles: Sequence[tuple[int, Needle]]) -> None:
-        by_text: dict[str, list[tuple[int, Needle]]] = {}
+        by_head: dict[str, dict[str, list[tuple[int, Needle]]]] = {}
         for number, needle in needles:
-            by_text.setdefault(needle.looked_for, []).append((number, needle))
-        self._needles = list(by_text.values())
+            text = needle.looked_for
+            by_head.setdefault(text[:_HEAD], {}).setdefault(text, []).append((number, needle))
+        self._short = [whole.pop(head, None) for head, whole in by_head.items()]
+        self._long = [list(whole.items()) for whole in by_head.values()]
         # The contiguous automaton is built in 50 ms for 10,000 keys, and as fast as the one that takes 350 ms.
         self._automaton = (
-            AhoCorasick(list(by_text), implementation=Implementation.ContiguousNFA) if by_text else None
+            AhoCorasick(list(by_head), implementation=Implementation.ContiguousNFA) if by_head else None
         )
 
     def __bool__(self) -> bool:
         return self._automaton is not None
 
-    def search(self, text: str) -> list[tuple[int, int, list[tuple[int, Needle]]]]:
-        """Every place of every needle, overlapping ones too: start, end, and the needles."""
+    def search(self, text: str) -> Iterator[tuple[int, int, list[tuple[int, Needle]]]]:
+        """Every place of every needle, overlapping ones too, each needle's from left to right: start, end, needles."""
         if self._automaton is None:
-            return []
-        found = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        return [(start, end, self._needles[number]) for number, start, end in found]
+            return
+        begun: set[int] = set()
+        for at in range(0, len(text), _WINDOW):
+            window = text[at : at + _WINDOW + _HEAD - 1]
+            for head, start, end in self._automaton.find_matches_as_indexes(window, overlapping=True):
+                if start >= _WINDOW:
+                    continue
+                if needles := self._short[head]:
+                    yield at + start, at + end, needles
+                if self._long[head]:
+                    begun.add(head)
+        for head in sorted(begun):
+            for whole, needles in self._long[head]:
+                yield from ((start, start + len(whole), needles) for start in _places(text, whole))
+
+
+def _places(text: str, key: str) -> Iterator[int]:
+    at = text.find(key)
+    while at >= 0:
+        yield at
+        at = text.find(key, at + 1)
