@@ -97,13 +97,14 @@ class Studio(Tuning):
         """The repositories, and what extensions add to them."""
         folder, store = self._foundation.folder, self._store
         backups = None if folder is None else folder / BACKUPS
+        made_by = versions(self.tokenizer)["marginalia"]
         self.books = Bookshelf(
             store,
-            made_by=versions(self.tokenizer)["marginalia"],
+            made_by=made_by,
             folder=backups,
             writing=lambda book: self.running(book) is not None,
         )
-        self.copies = DatabaseCopies(store, backups)
+        self.copies = DatabaseCopies(store, backups, made_by=made_by, owner=store is self._foundation.store)
         self.writing = WritingDays(store.desk)
         self.import_story = StoryImports(store).import_file
         self.providers, self.protocols, self.settings = store.providers, store.protocols, store.settings
