@@ -13,6 +13,7 @@ import anyio.to_thread
 import httpx
 
 from marginalia.errors import ModelError, ModelErrorKind
+from marginalia.inference.discretion import keep_secret
 from marginalia.inference.errors import LONGEST_DETAIL, model_error
 from marginalia.inference.hosts import Hosts
 from marginalia.inference.patience import Patience
@@ -70,6 +71,7 @@ async def connection(
     """
     # White space around a key is never part of it, and a header with it would be refused in words that hold the key.
     key = (key or "").strip()
+    keep_secret(key)
     try:
         hosts.check(provider.base_url)
         async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:

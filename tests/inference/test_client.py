@@ -310,6 +310,21 @@ async def test_the_key_goes_to_the_server_and_nowhere_else(
     assert "secret" not in shown
 
 
+async def test_a_server_that_repeats_the_key_in_the_head_of_its_answer_brings_it_into_no_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(1)
+    keys = KeyStore(tmp_path)
+    keys.set("mine", "sk-very-secret")
+    echo = {"Set-Cookie": "key=sk-very-secret", "X-Asked": "Authorization: Bearer sk-very-secret"}
+    async with ScriptedServer([Raw(headers=echo)]) as server:
+        provider = server.provider(key_ref="mine", base_url=f"{server.base_url}/sk-very-secret")
+        await ask(call(provider), Models(keys=keys))
+    assert "Set-Cookie" in caplog.text
+    for record in caplog.records:
+        assert "secret" not in f"{record.getMessage()} {vars(record)}"
+
+
 async def test_a_key_that_nobody_has_is_said_before_anything_is_sent() -> None:
     async with ScriptedServer() as server:
         asked = await ask(call(server.provider(key_ref="env:NO_SUCH_VARIABLE_HERE")))
