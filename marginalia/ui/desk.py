@@ -239,9 +239,9 @@ class Desk(param.Parameterized):
             self.trouble = Notice(text=f"Part {number} is in the trash.", action="undo", label="Take it back")
             await self.refresh()
 
-    def wish(self, name: str, part: PartId | None = None) -> None:
+    def wish(self, name: str, part: PartId | None = None, *, record: int | None = None) -> None:
         """Have something opened over the page."""
-        self.wished = Wish(name=name, part=part)
+        self.wished = Wish(name=name, part=part, record=record)
 
     async def act(self, name: str) -> None:
         """Do what a notice offers."""

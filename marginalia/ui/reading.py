@@ -47,10 +47,14 @@ class Library:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What shall open over the page: ``keys``, ``prompt`` (of a part), or a sheet of the settings by its name."""
+    """What shall open over the page: ``keys``, ``prompt`` (of a part), or a sheet of the settings by its name.
+
+    ``record`` is the model or protocol that the sheet is about, where that is not the open book's.
+    """
 
     name: str
     part: PartId | None = None
+    record: int | None = None
 
 
 def find_book(studio: Studio, book: BookId | None) -> Book | None:

@@ -53,6 +53,15 @@ class Sheets:
             case _:
                 return book.name or "Settings", self._all_sections(book)
 
+    def record(self, form: str, number: int) -> tuple[str, list[dict[str, Any]]]:
+        """The form of one model or protocol (as ``form`` says), whichever book it is of; raises ``NotFound``."""
+        studio = self._desk.studio
+        if form == "protocol":
+            protocol = studio.protocols.get(ProtocolId(number))
+            return protocol.name, [self._protocol_section(protocol)]
+        provider = studio.providers.get(ProviderId(number))
+        return provider.name, [self._model_section(provider)]
+
     def _all_sections(self, book: Book) -> list[dict[str, Any]]:
         studio = self._desk.studio
         provider = _known(self._desk.library.providers, book.provider_id)

@@ -45,10 +45,13 @@ class DialogsView(View):
             if self.desk.narrow:  # else it opens in the inspector, beside the text
                 await self.desk.attempt(self._show_prompt(wish.part))
         else:
-            await self.desk.attempt(self._show_sheet(wish.name))
+            await self.desk.attempt(self._show_sheet(wish.name, wish.record))
 
-    async def _show_sheet(self, name: str) -> None:
-        title, sections = await aside(self._sheets.sections, name)
+    async def _show_sheet(self, name: str, record: int | None) -> None:
+        if record is None:
+            title, sections = await aside(self._sheets.sections, name)
+        else:
+            title, sections = await aside(self._sheets.record, name, record)
         self._dialogs.tell(
             "sheet", title=title, sections=sections, open=sections[0]["name"] if name not in _TABS else name
         )
