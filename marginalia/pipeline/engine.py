@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from marginalia.errors import Refused, StoreError, ValidationProblem
 from marginalia.pipeline import slots
+from marginalia.pipeline.again import as_it_was
 from marginalia.pipeline.events import (
     AfterInference,
     AfterPreparePayload,
@@ -86,7 +87,7 @@ class Pipeline:
 
     async def preview(self, run: Run) -> Prompt:
         """Steps 1 to 5 alone: the prompt that would be sent now. Nothing is stored, asked or changed."""
-        engine = _Engine(run, self.plan())
+        engine = _Engine(run, self._plan_of(run))
         with run.scope:
             await engine.five_steps()
         if run.prompt is None:
@@ -98,7 +99,7 @@ class Pipeline:
 
         What ends the run is told to the listener and kept in the outcome, never raised.
         """
-        return _Engine(run, self.plan()).drive()
+        return _Engine(run, self._plan_of(run)).drive()
 
     async def save_again(self, run: Run) -> None:
         """Store what the end of *run* could not store; raises ``StoreError`` while that is still so."""
@@ -109,6 +110,9 @@ class Pipeline:
             await keep(run, partial=partial)
         run.unsaved = False
         run.notice()
+
+    def _plan_of(self, run: Run) -> Plan:
+        return self.plan() if run.again is None else as_it_was(self.plan(), run.again)
 
     def _add(self, slot: Slot[Any, Any], wrapper: Wrapper[Any, Any] | None) -> Undo:
         mine = (slot, wrapper)

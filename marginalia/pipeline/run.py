@@ -22,10 +22,11 @@ from marginalia.pipeline.states import Outcome, Phase, RunState, how_ended
 from marginalia.prompt.segments import Trouble
 
 if TYPE_CHECKING:
+    from marginalia.pipeline.again import Again
     from marginalia.pipeline.answer import Answer
     from marginalia.pipeline.events import Event
     from marginalia.pipeline.ports import Ending, Ports
-    from marginalia.prompt.context import TemplateContext
+    from marginalia.prompt.context import Rendered, TemplateContext
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
     from marginalia.prompt.timeline import Timeline
@@ -87,6 +88,9 @@ class Run:
     answer_so_far: Answer | None = None
     ending: Ending | None = None
 
+    # A part whose receipt is sent once more, exactly.
+    again: Again | None = None
+
     def __init__(
         self,
         manuscript: Manuscript,
@@ -112,6 +116,7 @@ class Run:
         self.macros = ports.macros()
         self.random = Random(seed)  # noqa: S311 - stories need dice, not secrets
         self.stash = Stash()
+        self.templates = dict[str, "Rendered"]()  # what each came to, by its place
         self.tell = Teller(listener or GenerationListener(), self)
         self.started = time.monotonic()
         self.recorder = Recorder()

@@ -195,6 +195,26 @@ class Budget:
         return budget_html(self)
 
 
+def budget_of(shares: Sequence[Share], limits: Limits, tokens: int) -> Budget:
+    """The budget that had these *shares*; without any, one whose request has all *tokens*."""
+    size = {share.kind: share.tokens for share in shares}
+    if not size:
+        return Budget(limits=limits, costs=Costs(request=max(0, tokens - BASE_MARGIN)))
+    costs = Costs(
+        system=size.get("system", 0) + size.get("lore", 0) + size.get("summaries", 0),
+        lore=size.get("lore", 0),
+        summaries=size.get("summaries", 0),
+        jailbreak=size.get("jailbreak", 0),
+        user_lore=size.get("user_lore", 0),
+        request=size.get("request", 0),
+        inserts=size.get("inserts", 0),
+    )
+    parts = size.get("placeholders", 0) // MESSAGE_TOKENS
+    return Budget(
+        limits=limits, costs=costs, story=size.get("story", 0), sent_parts=parts, branch_parts=parts
+    )
+
+
 class ContextTooSmall(ValidationProblem):
     """The context cannot hold even the base of the prompt. ``budget`` has the numbers."""
 

@@ -30,7 +30,7 @@ def as_text(sent: Sent) -> str:
 
 def as_json(body: Mapping[str, Any]) -> str:
     """The body of the request, indented, without anything that looks like a secret."""
-    return json.dumps(_without_secrets(body), ensure_ascii=False, indent=2)
+    return json.dumps(without_secrets(body), ensure_ascii=False, indent=2)
 
 
 def as_curl(url: str, body: Mapping[str, Any], *, needs_key: bool) -> str:
@@ -44,12 +44,13 @@ def as_curl(url: str, body: Mapping[str, Any], *, needs_key: bool) -> str:
     return " \\\n".join(lines)
 
 
-def _without_secrets(value: object) -> Any:  # noqa: ANN401 - JSON of any kind
+def without_secrets(value: object) -> Any:  # noqa: ANN401 - JSON of any kind
+    """*value* with an ellipsis in the place of everything whose name says that it is a secret."""
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, object]", value).items()
-        return {name: _HIDDEN if _is_secret(name) else _without_secrets(each) for name, each in pairs}
+        return {name: _HIDDEN if _is_secret(name) else without_secrets(each) for name, each in pairs}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_secrets(each) for each in cast("Sequence[object]", value)]
+        return [without_secrets(each) for each in cast("Sequence[object]", value)]
     return value
 
 

@@ -7,21 +7,30 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from marginalia.prompt.budget import Share
 from marginalia.prompt.diff import Diff, diff
+from marginalia.prompt.leftout import Missing
 from marginalia.prompt.segment import Segment, Sent
 from marginalia.prompt.showing import prompt_html
 from marginalia.prompt.timeline import TIMELINE, Timeline
 from marginalia.values import EPOCH, NOTHING, Limits, Message, Sampling, Usage
 
+SHARES, MISSING = "shares", "missing"
+"""The keys of ``extra`` that keep the budget, and what did not fit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryNote:
-    """What became of one lore entry: its name, whether it was in, and the sentence that says why."""
+    """What became of one lore entry: its name, whether it was in, and the sentence that says why.
+
+    ``hits`` are the words that called it: the text they stand in (``request``, ``part 12`` ...), from, to.
+    """
 
     entry_id: int
     name: str
     active: bool
     reason: str
+    hits: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +69,22 @@ class Receipt:
     def why_not_part(self, part: int) -> str:  # noqa: ARG002 - a receipt keeps only what was sent
         """Nothing: which parts were left out is not kept."""
         return ""
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The budget it was sent under, from the beginning of the context to its end; empty where none was kept."""
+        return tuple(
+            Share(kind=kind, label=label, tokens=tokens, detail=detail)
+            for kind, label, tokens, detail in self.extra.get(SHARES, ())
+        )
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What did not fit then, and how much more room each of it would have needed."""
+        return tuple(
+            Missing(name=name, tokens=tokens, needs=needs, reason=reason)
+            for name, tokens, needs, reason in self.extra.get(MISSING, ())
+        )
 
     @property
     def timeline(self) -> Timeline | None:

@@ -54,6 +54,9 @@ def _parent(run: Run, known: BeforeGenerateNewMessage) -> PartId | None:
 
 async def _timing(run: Run, known: BeforeGenerateNewMessage) -> Mapping[str, Any]:
     """The timed state of lore after this part."""
+    if run.again is not None:
+        kept = run.again.part.attributes.get(TIMING)
+        return {TIMING: kept} if kept else {}
     branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
     before: Mapping[str, Any] | None = None
     if branch:
