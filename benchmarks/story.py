@@ -46,6 +46,13 @@ def main() -> None:
             long,
             lambda: forget(store),
         )
+        _compare(
+            "the first page of a book that is not in memory: 24 parts, their versions, 30 rows, the counts",
+            lambda book: _page(store, book),
+            short,
+            long,
+            lambda: forget(store),
+        )
         _starts(Path(folder))
         _compare("reading the leaf, in memory", lambda book: _leaf(store, book), short, long)
         _compare("the last 30 rows of the outline", lambda book: store.story.outline(book, -30), short, long)
@@ -124,6 +131,18 @@ def _leaf(store: Store, book: Book) -> None:
     assert leaf is not None
     assert store.story.tree(book).branch(leaf)[-1] == leaf
     store.story.part(leaf)
+
+
+def _page(store: Store, book: Book) -> None:
+    """What a window reads when it opens a book."""
+    leaf = store.books.get(book).active_leaf
+    tree = store.story.tree(book)
+    shown = tree.branch(leaf)[-24:]
+    for part in shown:
+        assert part in tree.siblings(part)
+        store.story.part(part)
+    store.story.outline(book, -30)
+    store.story.statistics(book)
 
 
 def _open_and_withdraw(store: Store, book: Book) -> None:

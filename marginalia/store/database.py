@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from marginalia.store.session import Row, Transaction
+    from marginalia.store.session import Row, Statement, Table, Transaction
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -124,15 +124,20 @@ class Database:
             self._lock.close()
 
     def _session(self) -> Session:
-        return Session(self._query, self._together, self._memory)
+        return Session(self._query, self._together, self._moment, self._memory)
 
     def _query(self, sql: str, parameters: Sequence[object]) -> list[Row]:
         with self._engine.lend() as cursor:
             return self._engine.run(cursor, sql, parameters)
 
-    def _together(self, statements: Sequence[tuple[str, Sequence[object]]]) -> list[list[Row]]:
+    def _together(self, statements: Sequence[Statement]) -> list[list[Row]]:
         with self._engine.lend() as cursor, self._engine.one_moment(cursor):
             return [self._engine.run(cursor, sql, parameters) for sql, parameters in statements]
+
+    def _moment(self, table: Statement, statements: Sequence[Statement]) -> tuple[Table, list[list[Row]]]:
+        with self._engine.lend() as cursor, self._engine.one_moment(cursor):
+            read = self._engine.columns(cursor, *table)
+            return read, [self._engine.run(cursor, sql, parameters) for sql, parameters in statements]
 
     def _tell(self, changes: Iterable[tuple[str, Change]]) -> None:
         for owner, change in changes:

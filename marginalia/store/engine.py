@@ -8,6 +8,7 @@ from threading import Condition
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 
 from marginalia.errors import StoreError
 from marginalia.store.troubles import StoreInvalidated, translated
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
-    from marginalia.store.session import Row
+    from marginalia.store.session import Row, Table
 
 _IDLE_CURSORS = 8
 _PATIENCE = 10.0  # seconds to wait for readers before the connection is closed under them
@@ -105,6 +106,14 @@ class Engine:
             return cursor.execute(sql, list(parameters)).fetchall()
         except duckdb.Error as error:
             raise translated(error, self.path) from error
+
+    def columns(self, cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[object]) -> Table:
+        """Execute a statement that gives whole numbers only, and fetch its columns by name."""
+        try:
+            found = cursor.execute(sql, list(parameters)).fetchnumpy()
+        except duckdb.Error as error:
+            raise translated(error, self.path) from error
+        return {name: np.asarray(column, dtype=np.int64) for name, column in found.items()}
 
     @contextlib.contextmanager
     def one_moment(self, cursor: duckdb.DuckDBPyConnection) -> Generator[None]:

@@ -97,7 +97,7 @@ class Reading:
 
         def work(_session: Session, record: Book, pages: Pages) -> tuple[Count, Count]:
             branch = pages.tree.branch(record.active_leaf if leaf is None else part_id(leaf))
-            return count(pages.tree[part] for part in branch), count(pages.tree)
+            return count(pages.tree, branch), count(pages.tree)
 
         return self._read(book, work)
 

@@ -12,6 +12,7 @@ from marginalia.store.codec import bare, converted, fields_of, from_json, rebuil
 from marginalia.store.memory import Key
 from marginalia.store.pages import Before, Draft, Pages, Version, node_of, pages_key, placed
 from marginalia.store.session import storable
+from marginalia.story.columns import BLANK, BOOKMARKED, PARTIAL, Columns
 from marginalia.story.parts import Part, Summary
 from marginalia.story.tree import Node, StoryTree
 from marginalia.values import BookId, PartId
@@ -26,8 +27,14 @@ Origin: TypeAlias = Literal["generated", "recovered", "written", "edited", "rest
 
 _STRUCTURE = frozenset({"id", "book_id", "parent_id", "summary_id", "created", "label", "bookmarked"})
 APART = _STRUCTURE | {"text", "reasoning", "background_lore"}
+_COLUMNS = (
+    "SELECT id ids, coalesce(parent_id, 0) parents, tokens::BIGINT tokens, words::BIGINT words, "  # noqa: S608 - numbers of ours
+    f"{BLANK} * blank::BIGINT + {PARTIAL} * partial::BIGINT + {BOOKMARKED} * bookmarked::BIGINT flags, "
+    "coalesce(summary_id, 0) summaries, text_id texts, epoch_us(created_at) created "
+    "FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"
+)
+_LABELS = "SELECT id, label FROM part WHERE book_id = ? AND deleted_at IS NULL AND label <> ''"
 _NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at, label, bookmarked"
-_PARTS = f"SELECT {_NODE} FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"  # noqa: S608 - names of ours
 _SUMMARIES = "SELECT id, part_id, data, created_at FROM summary WHERE book_id = ?"
 _DRAFTS = (
     "SELECT 0, part_id, book_id, text, reasoning, lore_id, receipt_id, detail, request, before FROM draft "
@@ -197,8 +204,10 @@ def load_node(session: Session, part: PartId) -> Node:
 
 
 def _load_pages(session: Session, book: BookId) -> Pages:
-    rows, summaries, drafts = session.together((_PARTS, [book]), (_SUMMARIES, [book]), (_DRAFTS, [book]))
-    tree = StoryTree(_node(row) for row in rows)
+    columns, (labels, summaries, drafts) = session.moment(
+        (_COLUMNS, [book]), (_LABELS, [book]), (_SUMMARIES, [book]), (_DRAFTS, [book])
+    )
+    tree = StoryTree(columns=Columns(**columns, labels=dict(labels)))
     return Pages(
         tree=tree,
         summaries={row[0]: _summary(row) for row in summaries},

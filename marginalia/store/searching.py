@@ -92,7 +92,7 @@ def _matching(session: Session, book: BookId, pages: Pages, query: Query) -> Ite
 
 def _versions(pages: Pages) -> dict[int, PartId]:
     """The parts by their present version, but those that are being written."""
-    return {node.text_id: node.id for node in pages.tree if node.id not in pages.drafts}
+    return {version: part for version, part in pages.tree.versions().items() if part not in pages.drafts}
 
 
 def _folded(session: Session, book: BookId, versions: Mapping[int, PartId]) -> Folded:

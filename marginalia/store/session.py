@@ -10,12 +10,18 @@ from marginalia.store.memory import ABSENT, Key, Memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from marginalia.values import BookId, LorebookId
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Execute: TypeAlias = "Callable[[str, Sequence[object]], list[Row]]"
-Together: TypeAlias = "Callable[[Sequence[tuple[str, Sequence[object]]]], list[list[Row]]]"
+Statement: TypeAlias = "tuple[str, Sequence[object]]"
+Together: TypeAlias = "Callable[[Sequence[Statement]], list[list[Row]]]"
+Table: TypeAlias = "dict[str, NDArray[np.int64]]"
+Moment: TypeAlias = "Callable[[Statement, Sequence[Statement]], tuple[Table, list[list[Row]]]]"
 ChangeKind: TypeAlias = Literal[
     "book", "story", "draft", "summary", "lorebook", "provider", "protocol", "settings"
 ]
@@ -33,9 +39,10 @@ class Change:
 class Session:
     """Reads; good for one piece of work in one thread."""
 
-    def __init__(self, execute: Execute, together: Together, memory: Memory) -> None:
+    def __init__(self, execute: Execute, together: Together, moment: Moment, memory: Memory) -> None:
         self._execute = execute
         self._together = together
+        self._moment = moment
         self._memory = memory
         self.seen: set[Key[Any]] = set()
 
@@ -47,9 +54,16 @@ class Session:
         """The first row of a statement, if there is one."""
         return next(iter(self.rows(sql, *parameters)), None)
 
-    def together(self, *statements: tuple[str, Sequence[object]]) -> list[list[Row]]:
+    def together(self, *statements: Statement) -> list[list[Row]]:
         """The rows of several statements, all of one moment."""
         return self._together(statements)
+
+    def moment(self, table: Statement, *statements: Statement) -> tuple[Table, list[list[Row]]]:
+        """The columns of a statement that gives whole numbers only, by name, and the rows of others, all of one moment.
+
+        Reading columns costs next to nothing per row, however many there are.
+        """
+        return self._moment(table, statements)
 
     def known(self, key: Key[T]) -> T | None:
         """A remembered value, if there is one."""
@@ -64,10 +78,13 @@ class Session:
 class Transaction(Session):
     """Reads and writes; what it ``put``s is seen by later work of the same transaction, by others after the commit."""
 
-    def __init__(self, execute: Execute, memory: Memory) -> None:
-        super().__init__(
-            execute, lambda statements: [self.rows(sql, *given) for sql, given in statements], memory
-        )
+    def __init__(
+        self, execute: Execute, read: Callable[[str, Sequence[object]], Table], memory: Memory
+    ) -> None:
+        def together(statements: Sequence[Statement]) -> list[list[Row]]:
+            return [self.rows(sql, *given) for sql, given in statements]
+
+        super().__init__(execute, together, lambda table, others: (read(*table), together(others)), memory)
         self.put_values: dict[Key[Any], object] = {}
         self.loaded: dict[Key[Any], object] = {}
         self.changes: dict[tuple[str, Change], None] = {}

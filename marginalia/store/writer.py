@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from marginalia.store.engine import Engine
     from marginalia.store.memory import Memory
-    from marginalia.store.session import Change, Row
+    from marginalia.store.session import Change, Row, Table
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -134,7 +134,7 @@ class Writer:
             return self._attempt(batch)
 
     def _attempt(self, batch: Sequence[_Job]) -> list[Any]:
-        transaction = Transaction(self._execute, self._memory)
+        transaction = Transaction(self._execute, self._read, self._memory)
         try:
             self._execute("BEGIN", ())
             results = [job.work(transaction) for job in batch]
@@ -152,6 +152,9 @@ class Writer:
 
     def _execute(self, sql: str, parameters: Sequence[object]) -> list[Row]:
         return self._engine.run(self._cursor, sql, parameters)
+
+    def _read(self, sql: str, parameters: Sequence[object]) -> Table:
+        return self._engine.columns(self._cursor, sql, parameters)
 
     def _checkpoint(self) -> None:
         try:

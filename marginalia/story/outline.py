@@ -85,12 +85,10 @@ def first_words(text: str, most: int = 90) -> tuple[str, bool]:
     return _cut(" ".join(text[: most * 4].split()), most), False
 
 
-def count(nodes: Iterable[Node]) -> Count:
-    """How many parts, words and tokens *nodes* have."""
-    parts = words = tokens = 0
-    for node in nodes:
-        parts, words, tokens = parts + 1, words + node.words, tokens + node.tokens
-    return Count(parts=parts, words=words, tokens=tokens)
+def count(tree: StoryTree, parts: Iterable[PartId] | None = None) -> Count:
+    """How many parts, words and tokens some parts of a story have, or all of it."""
+    sums = tree.sums(parts)
+    return Count(parts=sums.parts, words=sums.words, tokens=sums.tokens)
 
 
 def _row(

@@ -1,39 +1,25 @@
 """The shape of a story without its texts: who is whose child, what each part counts, and which branch is read.
 
-A tree of 10,000 parts is walked for every preview, so it holds one small row per part and remembers the
-branches it has walked; the texts stay in the store until somebody reads them.
+A tree of 10,000 parts is walked for every preview, so it remembers the branches it has walked; as long as nobody
+looks at a part, it is a row in some columns, and its text stays in the store until somebody reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from marginalia.errors import NotFound
-from marginalia.values import EPOCH, PartId, SummaryId
+from marginalia.story.columns import NO_COLUMNS, Columns, Sums
+from marginalia.story.node import Node
+from marginalia.values import PartId
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["Node", "StoryTree"]
 
 _REMEMBERED = 32  # branches; each of a long story is a long tuple
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A part without its text: what walking, budgeting and drawing need.
-
-    ``text_id`` is the number of its newest version, 0 while it waits for its answer.
-    """
-
-    id: PartId
-    parent_id: PartId | None
-    tokens: int = 0
-    words: int = 0
-    blank: bool = False
-    partial: bool = False
-    summary_id: SummaryId | None = None
-    text_id: int = 0
-    created: datetime = EPOCH
-    label: str = ""
-    bookmarked: bool = False
 
 
 class _Footprint:
@@ -46,80 +32,84 @@ class _Footprint:
 
 
 class StoryTree:
-    """All parts of a book as a tree; immutable, ``with_nodes`` and ``without`` give new ones."""
+    """All parts of a book as a tree; immutable, ``with_nodes`` and ``without`` give new ones.
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
-        self._nodes: dict[PartId, Node] = {node.id: node for node in nodes}
-        self._children: dict[PartId | None, list[PartId]] | None = None
+    It is made of *columns*, of *nodes*, or of both: then a node stands for the row with the same id.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), *, columns: Columns = NO_COLUMNS) -> None:
+        self._columns = columns
+        self._laid: dict[PartId, Node | None] = {
+            node.id: node for node in nodes
+        }  # over the columns; None: gone
+        self._length = len(columns) + sum(columns.row(part) < 0 for part in self._laid)
+        self._hung: dict[PartId | None, tuple[PartId, ...]] | None = None  # who of them is whose child
         self._branches: dict[PartId, tuple[PartId, ...]] = {}
         self._trail: tuple[_Footprint, ...] = (_Footprint(),)
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return self._length
 
     def __contains__(self, part: object) -> bool:
-        return part in self._nodes
+        return isinstance(part, int) and self._has(PartId(part))
 
     def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes.values())
+        for part in self.parts():
+            node = self.find(part)
+            if node is not None:
+                yield node
 
     def __getitem__(self, part: PartId) -> Node:
-        try:
-            return self._nodes[part]
-        except KeyError:
-            raise NotFound(f"This book has no part {part}; it may have been deleted meanwhile.") from None
+        node = self.find(part)
+        if node is None:
+            raise NotFound(f"This book has no part {part}; it may have been deleted meanwhile.")
+        return node
+
+    def find(self, part: PartId) -> Node | None:
+        """The node of a part, if it is in the story."""
+        return self._laid[part] if part in self._laid else self._columns.find(part)
+
+    def parts(self) -> Iterator[PartId]:
+        """The ids of all parts."""
+        laid, columns = self._laid, self._columns
+        yield from (part for part in columns.numbers if laid.get(part, columns) is not None)
+        yield from (part for part, node in laid.items() if node is not None and columns.row(part) < 0)
 
     def with_nodes(self, *nodes: Node) -> StoryTree:
         """A tree in which *nodes* are added, or stand for the ones with the same id.
 
         What is known of the old tree is taken over, so that adding to a long story costs no more than to a short one.
         """
-        old = self._nodes
-        moved = [node for node in nodes if node.id not in old or old[node.id].parent_id != node.parent_id]
-        tree = StoryTree()
-        tree._nodes = old | {node.id: node for node in nodes}
-        tree._trail = (*self._trail[-_REMEMBERED:], _Footprint(node.id for node in nodes))
-        tree._branches = {} if any(node.id in old for node in moved) else dict(self._branches)
-        if self._children is not None:
-            tree._children = dict(self._children)
-            for node in nodes:
-                if node.id in old:
-                    tree._leave(node.id, old[node.id].parent_id)
-                tree._children[node.parent_id] = sorted(
-                    [*tree.children(node.parent_id), node.id], key=tree._age
-                )
-        return tree
+        laid = {node.id: node for node in nodes}
+        known = {part: self.find(part) for part in laid}
+        moved = any(was is not None and was.parent_id != laid[part].parent_id for part, was in known.items())
+        return self._successor(laid, {} if moved else self._branches)
 
     def without(self, *parts: PartId) -> StoryTree:
         """A tree that lacks *parts*; the caller re-parents their children first."""
-        gone = {part: self._nodes[part] for part in parts if part in self._nodes}
-        tree = StoryTree()
-        tree._nodes = self._nodes.copy()
-        tree._trail = (*self._trail[-_REMEMBERED:], _Footprint(gone))
-        tree._children = None if self._children is None else dict(self._children)
-        ends = all(not self.children(part) for part in gone)
-        tree._branches = dict(self._branches) if ends else {}
-        for part, node in gone.items():
-            del tree._nodes[part]
-            tree._branches.pop(part, None)
-            if tree._children is not None:
-                tree._leave(part, node.parent_id)
-        return tree
+        gone = dict.fromkeys(part for part in parts if part in self)
+        branches = {} if any(self.children(part) for part in gone) else self._branches
+        return self._successor(gone, {leaf: path for leaf, path in branches.items() if leaf not in gone})
 
     def changed_from(self, older: StoryTree) -> tuple[PartId, ...]:
         """The parts that were added, removed, moved or changed between two trees of one book."""
-        before, now = older._nodes, self._nodes
         common = next((each for each in reversed(older._trail) if each in self._trail), None)
         if common is None:
-            touched = before.keys() | now.keys()
+            touched = {*older.parts(), *self.parts()}
         else:  # made from one tree: only what was touched since can differ
             since = (trail[trail.index(common) + 1 :] for trail in (older._trail, self._trail))
             touched = {part for trail in since for footprint in trail for part in footprint.parts}
-        return tuple(part for part in touched if before.get(part) != now.get(part))
+        return tuple(part for part in touched if older.find(part) != self.find(part))
 
     def children(self, part: PartId | None) -> tuple[PartId, ...]:
         """The children of a part (of ``None``: the first parts), oldest first, ties by id."""
-        return tuple(self._child_lists().get(part, ()))
+        stand = self._columns.children(part)
+        if not self._laid:
+            return stand
+        if stand:
+            stand = tuple(child for child in stand if child not in self._laid)
+        hang = self._hanging().get(part, ())
+        return tuple(sorted(stand + hang, key=self.age)) if stand and hang else stand or hang
 
     def siblings(self, part: PartId) -> tuple[PartId, ...]:
         """All versions of a part, itself included, oldest first."""
@@ -139,7 +129,7 @@ class StoryTree:
 
     def deepest(self, part: PartId) -> PartId:
         """The end of the line below *part* that follows the newest child at every step."""
-        while children := self._child_lists().get(part):
+        while children := self.children(part):
             part = children[-1]
         return part
 
@@ -152,9 +142,9 @@ class StoryTree:
             return active
         level = [self[part].id]
         while True:
-            ends = [each for each in level if not self._child_lists().get(each)]
+            ends = [each for each in level if not self.children(each)]
             if ends:
-                return max(ends, key=self._age)
+                return max(ends, key=self.age)
             level = [child for each in level for child in self.children(each)]
 
     def subtree(self, part: PartId) -> tuple[PartId, ...]:
@@ -165,31 +155,128 @@ class StoryTree:
         return tuple(found)
 
     def nodes(self) -> Mapping[PartId, Node]:
-        """All nodes by id."""
-        return self._nodes
+        """All nodes by id; each is made when it is looked at."""
+        return _Nodes(self)
+
+    # What needs no nodes, and so costs little over a whole story.
+
+    def age(self, part: PartId) -> tuple[datetime, PartId]:
+        """What siblings are ordered by: when the part was made, then its id."""
+        return self[part].created, part
+
+    def blank(self, part: PartId) -> bool:
+        """Whether a part has no text."""
+        row = -1 if part in self._laid else self._columns.row(part)
+        return self._columns.blank(row) if row >= 0 else self[part].blank
+
+    def sums(self, parts: Iterable[PartId] | None = None) -> Sums:
+        """What *parts* amount to, or the whole story."""
+        laid, columns = self._laid, self._columns
+        if parts is None:
+            parts = self.parts() if laid else None
+        if parts is None:
+            return columns.sums()
+        wanted = list(parts)
+        nodes = [self[part] for part in wanted if part in laid]
+        stand = columns.sums(part for part in wanted if part not in laid)
+        return Sums(
+            stand.parts + len(nodes),
+            stand.words + sum(node.words for node in nodes),
+            stand.tokens + sum(node.tokens for node in nodes),
+        )
+
+    def versions(self) -> dict[int, PartId]:
+        """The parts by the number of their newest version; those that wait for their first are left out."""
+        laid, found = self._laid, self._columns.versions()
+        if laid:
+            found = {version: part for version, part in found.items() if part not in laid}
+            found |= {node.text_id: part for part, node in laid.items() if node is not None}
+        found.pop(0, None)
+        return found
+
+    # How a new tree comes about.
+
+    def _successor(
+        self, laid: Mapping[PartId, Node | None], branches: Mapping[PartId, tuple[PartId, ...]]
+    ) -> StoryTree:
+        """This tree with *laid* over it, and the *branches* that are as they were."""
+        tree = StoryTree(columns=self._columns)
+        tree._laid, tree._length = self._laid.copy(), self._length
+        tree._hung = None if self._hung is None else self._hung.copy()
+        tree._trail = (*self._trail[-_REMEMBERED:], _Footprint(laid))
+        for part, node in laid.items():
+            tree._lay(part, node)
+        tree._branches = dict(branches)
+        return tree
+
+    def _lay(self, part: PartId, node: Node | None) -> None:
+        """Have *node* stand for a part (``None``: the part is gone); for a tree that is just being made."""
+        was = self.find(part)
+        self._length += (node is not None) - (was is not None)
+        if self._hung is not None and part in self._laid and was is not None:
+            left = self._hung.get(was.parent_id, ())
+            self._hung[was.parent_id] = tuple(each for each in left if each != part)
+        self._laid[part] = node
+        if self._hung is not None and node is not None:
+            beside = self._hung.get(node.parent_id, ())
+            self._hung[node.parent_id] = tuple(sorted((*beside, part), key=self.age))
+
+    def _hanging(self) -> dict[PartId | None, tuple[PartId, ...]]:
+        if self._hung is None:
+            lists: dict[PartId | None, list[PartId]] = {}
+            nodes = [node for node in self._laid.values() if node is not None]
+            for node in sorted(nodes, key=lambda node: (node.created, node.id)):
+                lists.setdefault(node.parent_id, []).append(node.id)
+            self._hung = {parent: tuple(parts) for parent, parts in lists.items()}
+        return self._hung
+
+    def _has(self, part: PartId) -> bool:
+        return self._laid[part] is not None if part in self._laid else self._columns.row(part) >= 0
 
     def _walk_up(self, leaf: PartId) -> tuple[PartId, ...]:
         path: list[PartId] = []
         part: PartId | None = self[leaf].id
-        while part is not None and (node := self._nodes.get(part)) is not None:
+        while part is not None and self._has(part):
             if known := self._branches.get(part):
                 return (*known, *reversed(path))
-            path.append(part)
-            part = node.parent_id
+            if part in self._laid:
+                path.append(part)
+                part = self[part].parent_id
+            else:
+                part = self._climb(part, path)
         return tuple(reversed(path))
 
-    def _leave(self, part: PartId, parent: PartId | None) -> None:
-        """Take *part* out of the children of *parent*; for a tree that is just being made."""
-        lists = self._child_lists()
-        lists[parent] = [each for each in lists.get(parent, ()) if each != part]
+    def _climb(self, part: PartId, path: list[PartId]) -> PartId | None:
+        """Add *part* to *path* and what is above it, as long as rows know it; the answer is where to go on."""
+        numbers, above = self._columns.numbers, self._columns.above
+        row = self._columns.row(part)
+        while True:
+            path.append(numbers[row])
+            up = above[row]
+            if up < 0 or numbers[up] in self._laid or numbers[up] in self._branches:
+                return PartId(int(self._columns.parents[row])) or None
+            row = up
 
-    def _child_lists(self) -> dict[PartId | None, list[PartId]]:
-        if self._children is None:
-            lists: dict[PartId | None, list[PartId]] = {}
-            for part in sorted(self._nodes, key=self._age):
-                lists.setdefault(self._nodes[part].parent_id, []).append(part)
-            self._children = lists
-        return self._children
 
-    def _age(self, part: PartId) -> tuple[datetime, PartId]:
-        return self._nodes[part].created, part
+class _Nodes(Mapping[PartId, Node]):
+    """The nodes of a tree by id."""
+
+    __slots__ = ("_tree",)
+
+    def __init__(self, tree: StoryTree) -> None:
+        self._tree = tree
+
+    def __getitem__(self, part: PartId) -> Node:
+        node = self._tree.find(part)
+        if node is None:
+            raise KeyError(part)
+        return node
+
+    def __contains__(self, part: object) -> bool:
+        return part in self._tree
+
+    def __iter__(self) -> Iterator[PartId]:
+        return self._tree.parts()
+
+    def __len__(self) -> int:
+        return len(self._tree)

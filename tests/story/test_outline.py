@@ -59,5 +59,5 @@ def test_rows_have_numbers_versions_summaries_and_marks() -> None:
 
 def test_counting_adds_up() -> None:
     tree = StoryTree([node(1, tokens=3, words=2), node(2, 1, tokens=4, words=5)])
-    assert count(tree) == Count(parts=2, words=7, tokens=7)
-    assert count([]) == Count()
+    assert count(tree) == count(tree, [PartId(1), PartId(2)]) == Count(parts=2, words=7, tokens=7)
+    assert count(StoryTree()) == Count()

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from marginalia.errors import NotFound
+from marginalia.story.columns import BLANK, BOOKMARKED, PARTIAL, Columns
 from marginalia.story.tree import Node, StoryTree
-from marginalia.values import PartId
+from marginalia.values import EPOCH, PartId
 
 START = datetime(2027, 1, 1, tzinfo=UTC)
 
@@ -19,6 +22,30 @@ def node(number: int, parent: int | None = None, after: int = 0, **more: object)
     return Node(
         id=PartId(number), parent_id=None if parent is None else PartId(parent), created=created, **more
     )  # type: ignore[arg-type]
+
+
+def packed(nodes: Iterable[Node]) -> StoryTree:
+    """The tree of *nodes* as the store reads it: rows, of which none is a node yet."""
+    rows = sorted(nodes, key=lambda each: each.id)
+
+    def column(value: Callable[[Node], int | None]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array([value(each) or 0 for each in rows], dtype=np.int64)
+
+    return StoryTree(
+        columns=Columns(
+            ids=column(lambda each: each.id),
+            parents=column(lambda each: each.parent_id),
+            tokens=column(lambda each: each.tokens),
+            words=column(lambda each: each.words),
+            flags=column(
+                lambda each: BLANK * each.blank + PARTIAL * each.partial + BOOKMARKED * each.bookmarked
+            ),
+            summaries=column(lambda each: each.summary_id),
+            texts=column(lambda each: each.text_id),
+            created=column(lambda each: (each.created - EPOCH) // timedelta(microseconds=1)),
+            labels={each.id: each.label for each in rows if each.label},
+        )
+    )
 
 
 def test_siblings_are_ordered_by_creation_then_id() -> None:
@@ -90,9 +117,8 @@ def test_a_tree_without_a_part_is_as_one_that_never_had_it() -> None:
 def test_changing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(
     choices: list[int], data: st.DataObject
 ) -> None:
-    tree = StoryTree(
-        node(i + 1, choice % (i + 1) or None, after=choice % 3) for i, choice in enumerate(choices)
-    )
+    nodes = [node(i + 1, choice % (i + 1) or None, after=choice % 3) for i, choice in enumerate(choices)]
+    tree = data.draw(st.sampled_from([StoryTree, packed]))(nodes)
     for _ in range(data.draw(st.integers(1, 5))):
         numbers = list(tree.nodes())
         tree.children(None)
@@ -104,6 +130,7 @@ def test_changing_a_tree_step_by_step_gives_the_same_tree_as_making_it_at_once(
             tree = tree.without(part)
         made = StoryTree(tree)
         assert tree.changed_from(made) == ()
+        assert (len(tree), tree.sums()) == (len(made), made.sums())
         for each in (None, *tree.nodes()):
             assert tree.children(each) == made.children(each)
         for each in tree.nodes():
@@ -128,6 +155,35 @@ def test_the_end_near_a_found_part_is_the_active_one_or_the_newest_of_the_neares
     assert tree.end_near(PartId(2), PartId(7)) == 6
     assert tree.end_near(PartId(1), None) == 7
     assert tree.end_near(PartId(4), PartId(99)) == 4
+
+
+@given(parents, st.integers(0, 30))
+def test_a_tree_of_rows_is_the_tree_of_their_nodes(choices: list[int], changed: int) -> None:
+    nodes = [
+        node(
+            i + 1, choice % (i + 1) or None, after=choice % 3, tokens=choice, words=i, text_id=i, label="x" * (i % 2),
+            blank=not choice % 2, partial=not choice % 3, bookmarked=not choice % 5, summary_id=choice or None,
+        )
+        for i, choice in enumerate(choices)
+    ]  # fmt: skip
+    over = [replace(each, tokens=99) for each in nodes if each.id == changed]
+    rows, made = packed(nodes).with_nodes(*over), StoryTree(nodes).with_nodes(*over)
+    assert list(rows) == list(made)
+    assert dict(rows.nodes()) == dict(made.nodes())
+    assert rows.versions() == made.versions()
+    for each in nodes:
+        assert rows.branch(each.id) == made.branch(each.id)
+        assert rows.children(each.id) == made.children(each.id)
+        assert rows.blank(each.id) == made.blank(each.id)
+        assert rows.sums(rows.branch(each.id)) == made.sums(made.branch(each.id))
+
+
+def test_of_a_long_story_only_the_parts_that_are_looked_at_become_nodes() -> None:
+    tree = packed(node(i, i - 1 or None, i) for i in range(1, 10_001))
+    assert len(tree.branch(PartId(10_000))) == 10_000
+    assert [tree.siblings(PartId(part)) for part in (9_999, 10_000)] == [(9_999,), (10_000,)]
+    assert tree.sums().parts == tree.sums(tree.branch(PartId(10_000))).parts == 10_000
+    assert len(tree._columns._made) == 2
 
 
 def test_branches_of_many_leaves_are_not_all_remembered() -> None:
