@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import anyio
 
-from marginalia.errors import MarginaliaError
+from marginalia.errors import MarginaliaError, Refused
 from marginalia.pipeline.abandon import in_a_thread_of_its_own
 from marginalia.pipeline.events import ChunkReceived, Event, ProcessLorebookEntry, ReasoningChunkReceived
-from marginalia.pipeline.hooks import Answer, Listener, Problem
+from marginalia.pipeline.hooks import Answer, Final, Listener, Problem
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.prompt.macros.evaluator import UNKNOWN
@@ -29,6 +29,7 @@ E = TypeVar("E", bound=Event)
 In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 T = TypeVar("T")
+Failed: TypeAlias = Callable[[Exception], None]
 OFTEN: frozenset[type[Event]] = frozenset({ProcessLorebookEntry, ChunkReceived, ReasoningChunkReceived})
 """Events that come by the hundred: a thread for each would cost more than the listener."""
 MOST_HANGS = 3
@@ -92,24 +93,58 @@ def is_async(function: object) -> bool:
     return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - whether calling it waits, not whether it can be called
 
 
-def guarded_listener(listener: Listener[E], event: type[E], *, seconds: float, health: Health) -> Listener[E]:
-    """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often."""
+def guarded_listener(
+    listener: Listener[E], event: type[E], *, seconds: float, health: Health, failed: Failed
+) -> Listener[E]:
+    """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often.
+
+    What goes wrong is handed to *failed* and raised all the same: the run has to know of it, too.
+    """
     if event in OFTEN and not is_async(listener):
-        return listener
+        return _often(listener, event, failed)
 
     async def ask(run: Run, known: E) -> Answer[E]:
         if health.resting:
             return None
         began = anyio.current_time()
         try:
-            answer: Answer[E] = await off_loop(listener, run, known)
+            return _usable(await off_loop(listener, run, known), event)
         except anyio.get_cancelled_exc_class():
             if anyio.current_time() - began >= seconds:
+                failed(TimeoutError(f"it took longer than {seconds:g} seconds"))
                 health.hung()
             raise
-        return answer
+        except Refused:
+            raise
+        except Exception as error:
+            failed(error)
+            raise
 
     return ask
+
+
+def _often(listener: Listener[E], event: type[E], failed: Failed) -> Listener[E]:
+    def ask(run: Run, known: E) -> Answer[E] | Awaitable[Answer[E]]:
+        try:
+            answer = listener(run, known)
+            return answer if isawaitable(answer) else _usable(answer, event)
+        except Refused:
+            raise
+        except Exception as error:
+            failed(error)
+            raise
+
+    return ask
+
+
+def _usable(answer: Any, event: type[E]) -> Answer[E]:  # noqa: ANN401 - whatever a listener answers
+    """*answer*; raises ``TypeError`` for what is no answer to *event*."""
+    given = cast("Final[E]", answer).event if isinstance(answer, Final) else answer
+    if given is not None and type(given) is not event:
+        raise TypeError(
+            f"it answered {type(given).__name__}; a listener answers None, a changed {event.__name__} or Final"
+        )
+    return cast("Answer[E]", answer)
 
 
 @dataclass(eq=False, slots=True)
@@ -135,7 +170,13 @@ class _Inner(Generic[In, Out]):
 
 
 def guarded_step(
-    slot: Slot[In, Out], wrapper: Wrapper[In, Out], *, owner: str, seconds: float | None, health: Health
+    slot: Slot[In, Out],
+    wrapper: Wrapper[In, Out],
+    *,
+    owner: str,
+    seconds: float | None,
+    health: Health,
+    failed: Failed,
 ) -> Wrapper[In, Out]:
     """*wrapper*, with the step alone in its place when it fails, hangs or gives something else."""
 
@@ -151,6 +192,7 @@ def guarded_step(
             except Exception as error:
                 if inner.error is not None:
                     raise
+                failed(error)
                 if not inner.given and before != (run.opened, run.answer_so_far):
                     raise  # half of the step is done, and doing it again would do it twice
                 if isinstance(error, TimeoutError):
@@ -177,9 +219,9 @@ async def _within(
 
 
 def guarded_macro(
-    function: MacroFunction, failed: Callable[[Exception], None], *, seconds: float
+    function: MacroFunction, *, name: str, owner: str, seconds: float, failed: Failed
 ) -> MacroFunction:
-    """*function*, printing ``Error`` when it fails or is stuck, like a name that nobody knows."""
+    """*function*, printing ``Error`` when it fails or is stuck, like a name that nobody knows; the prompt says why."""
     calls = Calls(seconds)
 
     def call(invocation: Invocation) -> str:
@@ -187,6 +229,11 @@ def guarded_macro(
             return str(calls.of(function, invocation))
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken macro must not end the run
             failed(error)
+            invocation.context.troubles[owner, f"{owner} failed in the macro {name}: {_said(error)}"] = None
             return UNKNOWN
 
     return call
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -105,7 +106,8 @@ class GuardedHost(Host):
         timeout: float = SECONDS,
     ) -> None:
         """Listen to *event*, of one book or of all."""
-        guarded = guarded_listener(listener, event, seconds=timeout, health=self._health)
+        failed = partial(self._failed, event.__name__)
+        guarded = guarded_listener(listener, event, seconds=timeout, health=self._health, failed=failed)
         hooks = self._around.pipeline.hooks
         self._undo.callback(hooks.on(event, guarded, owner=self.name, book=book, timeout=timeout).close)
 
@@ -130,7 +132,14 @@ class GuardedHost(Host):
         self, slot: Slot[In, Out], wrapper: Wrapper[In, Out], *, timeout: float | None = SECONDS
     ) -> None:
         """Put *wrapper* around a step."""
-        guarded = guarded_step(slot, wrapper, owner=self.name, seconds=timeout, health=self._health)
+        guarded = guarded_step(
+            slot,
+            wrapper,
+            owner=self.name,
+            seconds=timeout,
+            health=self._health,
+            failed=partial(self._failed, slot.name),
+        )
         self._undo.callback(self._around.pipeline.wrap(slot, guarded))
 
     def replace(self, slot: Slot[In, Out], step: Step[In, Out], *, timeout: float | None = None) -> None:
@@ -152,14 +161,10 @@ class GuardedHost(Host):
         if taken is not None:
             raise InvalidInput(f"The macro {name!r} belongs to {taken} already. Choose another name.")
 
-        def failed(error: Exception) -> None:
-            self._around.report(Problem(owner=self.name, event=f"macro {name}", error=error))
-
+        failed = partial(self._failed, f"macro {name}")
+        guarded = guarded_macro(function, name=name, owner=self.name, seconds=SECONDS, failed=failed)
         MACROS.with_macro(name, function, minimum=minimum, maximum=maximum)  # refuses what cannot be written
-        self._keep(
-            self._around.macros,
-            OwnedMacro(self.name, name, guarded_macro(function, failed, seconds=SECONDS), minimum, maximum),
-        )
+        self._keep(self._around.macros, OwnedMacro(self.name, name, guarded, minimum, maximum))
 
     def lore_format(self, lore_format: LoreFormat) -> None:
         """Let lorebooks be imported from another kind of file."""
@@ -186,6 +191,9 @@ class GuardedHost(Host):
     def close(self) -> None:
         """Take back everything."""
         self._undo.close()
+
+    def _failed(self, where: str, error: Exception) -> None:
+        self._around.report(Problem(owner=self.name, event=where, error=error))
 
     def _keep(self, shelf: list[Any], item: object) -> None:
         shelf.append(item)

@@ -15,6 +15,7 @@ import anyio
 from marginalia.errors import FormatError, InvalidInput, NotFound
 from marginalia.extensions.api import API_VERSION, SECONDS, Exporter, Extension, LoreFormat, Table, View
 from marginalia.extensions.data import typed
+from marginalia.extensions.faults import line_of
 from marginalia.extensions.guard import off_loop
 from marginalia.extensions.host import GuardedHost, OwnedPanel, Surroundings
 from marginalia.pipeline.engine import Pipeline
@@ -188,6 +189,7 @@ class Extensions:
         self._check(name)
         if name not in self._hosts:
             self.failures = tuple(each for each in self.failures if each.name != name)
+            self.problems = tuple(each for each in self.problems if each.owner != name)
             self._start(name)
         self._switch(name, on=True)  # last, because windows look again when a setting changes
         return name in self._hosts
@@ -269,8 +271,19 @@ class Extensions:
         logger.warning("the extension %s does not work: %s", name, error)
 
     def _noted(self, problem: Problem) -> None:
+        """Keep *problem*; the log has each kind once, for a fault in a listener comes back with every keystroke."""
+        new = _kind(problem) not in map(_kind, self.problems)
         self.problems = (*self.problems, problem)[-_KEPT_PROBLEMS:]
-        logger.warning("%s failed in %s: %s", problem.owner, problem.event, type(problem.error).__name__)
+        if new:
+            name, line = type(problem.error).__name__, line_of(problem.error)
+            logger.warning(
+                "%s failed in %s: %s%s", problem.owner, problem.event, name, line and f" in {line}"
+            )
+            logger.debug("how it came to this:", exc_info=problem.error)
+
+
+def _kind(problem: Problem) -> tuple[object, ...]:
+    return problem.owner, problem.event, type(problem.error), line_of(problem.error)
 
 
 def _loaded(point: EntryPoint) -> Extension:

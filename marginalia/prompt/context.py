@@ -55,15 +55,19 @@ class Facts:
 
 
 class TemplateContext:
-    """The facts of a turn, the variables as they are now, and the run's source of randomness."""
+    """The facts of a turn, the variables as they are now, and the run's source of randomness.
 
-    __slots__ = ("facts", "local", "random", "shared")
+    ``troubles`` holds what went wrong in macros of extensions, as owner and sentence, each once.
+    """
+
+    __slots__ = ("facts", "local", "random", "shared", "troubles")
 
     def __init__(self, facts: Facts, variables: Variables, random: Random) -> None:
         self.facts = facts
         self.local = dict(variables.local)
         self.shared = dict(variables.shared)
         self.random = random
+        self.troubles: dict[tuple[str, str], None] = {}
 
     @property
     def variables(self) -> Variables:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_
 import msgspec
 
 from marginalia.extensions.api import Table
+from marginalia.extensions.faults import sentence_of
 from marginalia.ui.safe import safe
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _LONG = {"text", "private", "note", "notes", "content", "description"}
 
 def extension_rows(studio: Studio) -> list[dict[str, Any]]:
     """Every extension with its switch, and what went wrong in it last."""
-    failed = {each.owner: f"{each.event}: {each.error}" for each in studio.extensions.problems}
+    failed = {each.owner: sentence_of(each) for each in studio.extensions.problems}
     return [
         {
             "name": each.name,

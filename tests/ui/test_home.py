@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -11,9 +12,10 @@ from typing import Any, Literal
 import pytest
 
 from marginalia import Studio
-from marginalia.errors import FormatError, InvalidInput
-from marginalia.extensions.api import Table
+from marginalia.errors import FormatError, InvalidInput, MarginaliaError
+from marginalia.extensions.api import Extension, Host, Table
 from marginalia.extensions.authors_note import Note
+from marginalia.pipeline.events import BeforePrepareGeneration
 from marginalia.studio.lorebooks import Upload
 from marginalia.ui.bookcase import (
     backed_up,
@@ -208,9 +210,31 @@ def test_what_a_panel_shows_runs_nothing_and_is_not_endless() -> None:
     assert (len(table["rows"]), table["more"], table["rows"][1]) == (500, 700, ["1"])
 
 
-def test_an_extension_that_fails_is_listed_with_what_went_wrong(studio: Studio) -> None:
+def test_an_extension_that_is_off_is_listed(studio: Studio) -> None:
     studio.extensions.disable("lore-lint")
     rows = {row["name"]: row for row in extension_rows(studio)}
     assert rows["authors-note"]["on"]
     assert not rows["lore-lint"]["on"]
     assert rows["lore-lint"]["known"]
+
+
+async def test_an_extension_that_fails_is_listed_with_what_went_wrong_and_where(
+    studio: Studio, book: Book
+) -> None:
+    class Wrong(Extension):
+        name = "wrong"
+
+        def install(self, host: Host) -> None:
+            host.on(BeforePrepareGeneration, self.fail)
+
+        def fail(self, _run: object, _event: object) -> None:
+            raise ValueError("the moon is missing")
+
+    studio.extensions.install([Wrong()])
+    with suppress(MarginaliaError):  # the context of the fixture's model is too small for a prompt
+        await studio.preview(book)
+    (row,) = [row for row in extension_rows(studio) if row["name"] == "wrong"]
+    assert row["on"]
+    assert row["problem"].startswith(
+        "Failed in BeforePrepareGeneration: the moon is missing (ValueError in ui/"
+    )

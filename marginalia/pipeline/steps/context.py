@@ -15,7 +15,6 @@ from marginalia.pipeline.run import Run
 from marginalia.prompt.context import Facts, Rendered, TemplateContext
 from marginalia.prompt.macros.evaluator import UNKNOWN
 from marginalia.prompt.macros.table import Invocation, MacroTable
-from marginalia.prompt.templates import render
 from marginalia.values import NOTHING, Syntax
 
 _LONG = 8_000
@@ -47,19 +46,22 @@ async def rendered(
     syntax: Syntax,
     data: Mapping[str, str | None] = NOTHING,
 ) -> Rendered:
-    """Render a template with the run's macros.
+    """Render a template with the run's macros; what it came to is also kept in ``run.templates``.
 
     A long one, or one in Jinja, in a thread, so that nobody's window stands still meanwhile; one that calls macros of
     extensions in a thread that is given up when they take too long.
     """
-    job = partial(render, source, data=data, place=place, syntax=syntax)
+    job = partial(run.ports.render, source, data=data, place=place, syntax=syntax)
     lowered = source.lower()
     foreign = [name for name in _foreign(run.macros) if name in lowered]
     if foreign:
-        return await _with_foreign(run, job, context, foreign)
-    if syntax == "macros" and len(source) <= _LONG:
-        return job(context=context, macros=run.macros)
-    return await anyio.to_thread.run_sync(partial(job, context=context, macros=run.macros))
+        text = await _with_foreign(run, job, context, foreign)
+    elif syntax == "macros" and len(source) <= _LONG:
+        text = job(context=context, macros=run.macros)
+    else:
+        text = await anyio.to_thread.run_sync(partial(job, context=context, macros=run.macros))
+    run.templates[place] = text
+    return text
 
 
 @lru_cache(maxsize=16)
@@ -82,9 +84,15 @@ async def _with_foreign(
             f"extensions are printed as {UNKNOWN} in it; look at the extension that brings them.",
             "extensions",
         )
-        return job(context=context, macros=_without_foreign(run.macros))
+        return await anyio.to_thread.run_sync(
+            partial(job, context=context, macros=_without_foreign(run.macros))
+        )
     context.local, context.shared = copy.local, copy.shared
     context.random.setstate(copy.random.getstate())
+    told = {(each.source, each.text) for each in run.troubles}
+    for owner, sentence in copy.troubles:
+        if (owner, sentence) not in told:
+            run.trouble(sentence, owner)
     return text
 
 
