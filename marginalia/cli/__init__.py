@@ -1,4 +1,4 @@
-"""The command line: ``marginalia serve | import | export | backup | doctor``.
+"""The command line: ``marginalia serve | import | export | backup | user | doctor``.
 
 What a command makes goes to standard output, how it is getting on to standard error. Exit codes: 0, all was done; 1, it
 was not, and why stands on standard error; 2, the command was not understood; 130, it was interrupted.
@@ -30,6 +30,7 @@ _COMMANDS: Mapping[str, str] = {
     "import": "marginalia.cli.importing",
     "export": "marginalia.cli.exporting",
     "backup": "marginalia.cli.backups",
+    "user": "marginalia.cli.users",
     "doctor": "marginalia.cli.doctor",
 }
 

@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     _import(commands)
     _export(commands)
     _backup(commands)
+    _user(commands)
     commands.add_parser("doctor", help="look for trouble, and say what to do about it")
     return top
 
@@ -46,17 +47,7 @@ def _serve(commands: Commands) -> None:
         metavar="HOST[:PORT]",
         help="a name by which browsers reach the app, for instance behind a proxy; may be repeated",
     )
-    serve.add_argument(
-        "--auth",
-        type=Path,
-        metavar="FILE",
-        help="ask for a name and a password; a JSON file: name to password",
-    )
-    serve.add_argument(
-        "--without-login",
-        action="store_true",
-        help="listen beyond this machine without a login: whoever reaches the address reads and writes your books",
-    )
+    _serve_people(serve)
     serve.add_argument("--show", action="store_true", help="open a browser")
     serve.add_argument(
         "--copy-every",
@@ -65,6 +56,57 @@ def _serve(commands: Commands) -> None:
         metavar="HOURS",
         help="copy the database (default: 24; 0: never)",
     )
+
+
+def _serve_people(serve: argparse.ArgumentParser) -> None:
+    """What a server for several people wants to know."""
+    serve.add_argument(
+        "--auth",
+        type=Path,
+        nargs="?",
+        const=Path(),  # where the home folder is, --home may still say
+        metavar="FILE",
+        help="ask for a name and a password; see marginalia user (default FILE: people.json in the home folder)",
+    )
+    serve.add_argument(
+        "--oauth",
+        metavar="PROVIDER",
+        help="let another service say who it is: github, google, okta, auth0, azure, generic …; its key and secret "
+        "stand in PANEL_OAUTH_KEY and PANEL_OAUTH_SECRET",
+    )
+    serve.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --oauth: who may come in, a name or *@DOMAIN; may be repeated",
+    )
+    serve.add_argument(
+        "--without-login",
+        action="store_true",
+        help="listen beyond this machine without a login: whoever reaches the address reads and writes your books",
+    )
+    serve.add_argument("--prefix", default="", metavar="PATH", help="the path of the app, behind a proxy")
+    serve.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        help="believe what the proxy says about the browser's address and protocol",
+    )
+    serve.add_argument(
+        "--provider-host",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a host that models may be asked at; may be repeated (default: any)",
+    )
+    limits = (("runs", "generations", 4), ("summaries", "summaries", 2))
+    for what, called, usual in limits:
+        serve.add_argument(
+            f"--{what}-per-user",
+            type=_count,
+            metavar="N",
+            help=f"how many {called} each person may have going at once; 0: any number (default: {usual} with a login)",
+        )
 
 
 def _import(commands: Commands) -> None:
@@ -133,6 +175,20 @@ def _backup(commands: Commands) -> None:
     back.add_argument("file", type=Path)
 
 
+def _user(commands: Commands) -> None:
+    user = commands.add_parser("user", help="who may sign in to marginalia serve --auth")
+    actions = user.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add = actions.add_parser("add", help="let somebody sign in, or change a password")
+    remove = actions.add_parser("remove", help="let somebody in no longer; the books stay")
+    listing = actions.add_parser("list", help="who may sign in")
+    for action in (add, remove):
+        action.add_argument("name")
+    for action in (add, remove, listing):
+        action.add_argument(
+            "--file", type=Path, metavar="FILE", help="default: people.json in the home folder"
+        )
+
+
 def _version() -> str:
     try:
         return version("marginalia")
@@ -144,6 +200,13 @@ def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number <= 65535:  # noqa: PLR2004 - what a port is
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("a whole number, 0 or more")
     return number
 
 

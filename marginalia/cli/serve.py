@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import errno
+import hashlib
 import ipaddress
-import json
 import os
 import secrets
 import signal
@@ -20,36 +21,29 @@ from typing import Any, cast
 import panel as pn
 from bokeh.server.server import Server
 
+from marginalia.cli.door import OAuthDoor, PasswordDoor
+from marginalia.cli.people import People
 from marginalia.cli.talk import Talk
-from marginalia.errors import InvalidInput, StoreError
+from marginalia.cli.users import FILE
+from marginalia.errors import InvalidInput, MarginaliaError
+from marginalia.inference.hosts import VARIABLE as HOSTS_VARIABLE
 from marginalia.store import home_folder
+from marginalia.studio.limits import RUNS_VARIABLE, SUMMARIES_VARIABLE, HouseRules
 from marginalia.ui.app import extension, page
-from marginalia.ui.house import studio_of
+from marginalia.ui.house import guard, studio_of_visitor
 
 _PAGES = Path(__file__).parent / "pages"
 _OPEN_TO_OTHERS = 0o077
+_RUNS = 4  # of one person at once, where there is a login
+_SUMMARIES = 2
 
 
 def run(options: Namespace, talk: Talk) -> int:
     """Serve until interrupted."""
     refuse_open_door(options)
+    set_house_rules(options)
     options.port = options.port or free_port(options.address)
-    login: Mapping[str, Any] = login_settings(options.auth, home_folder(), talk) if options.auth else {}
-    copies = _Schedule(timedelta(hours=options.copy_every))
-    try:
-        served = cast("Any", pn).serve(  # its types are incomplete
-            _app(copies),
-            address=options.address,
-            port=options.port,
-            websocket_origin=origins(options),
-            title="Marginalia",
-            show=options.show,
-            start=False,
-            verbose=False,
-            **login,
-        )
-    except OSError as error:
-        raise _refused(error, options) from error
+    served = _served(options, talk)
     server = cast("Server", served)  # it is a thread only when asked for as one
     loop = server.io_loop
 
@@ -58,11 +52,35 @@ def run(options: Namespace, talk: Talk) -> int:
 
     signal.signal(signal.SIGTERM, end)
     server.start()
-    talk.say(f"Marginalia is at http://{_shown(options.address)}:{server.port}/ (end it with Ctrl+C)")
+    path = options.prefix.strip("/")
+    where = f"http://{_shown(options.address)}:{server.port}/{path}{'/' if path else ''}"
+    talk.say(f"Marginalia is at {where} (end it with Ctrl+C)")
     loop.start()
     server.stop()  # lets the studios end: their threads would keep the process alive
     talk.note("Marginalia has ended; everything that was written is kept.")
     return 0
+
+
+def _served(options: Namespace, talk: Talk) -> object:
+    copies = _Schedule(timedelta(hours=options.copy_every))
+    path = options.prefix.strip("/")
+    try:
+        return cast("Any", pn).serve(  # its types are incomplete
+            _app(copies),
+            address=options.address,
+            port=options.port,
+            websocket_origin=origins(options),
+            title="Marginalia",
+            show=options.show,
+            start=False,
+            verbose=False,
+            prefix=path,
+            root_path=f"/{path}/" if path else None,
+            use_xheaders=options.behind_proxy,
+            **door(options, talk),
+        )
+    except OSError as error:
+        raise _refused(error, options) from error
 
 
 def free_port(address: str) -> int:
@@ -75,11 +93,17 @@ def free_port(address: str) -> int:
 
 def refuse_open_door(options: Namespace) -> None:
     """Raise ``InvalidInput`` where anybody on the network could read and write the books."""
-    if options.auth or options.without_login or _is_loopback(options.address):
+    if options.oauth and not options.only:
+        raise InvalidInput(
+            f"Without --only, everybody who has an account at {options.oauth} could sign in. Name who may, for "
+            "instance --only mara@example.org or --only '*@example.org'."
+        )
+    if options.auth or options.oauth or options.without_login or _is_loopback(options.address):
         return
     raise InvalidInput(
         f"Without a login, whoever reaches {options.address} could read and write your books. Ask for one with "
-        "--auth FILE, listen on 127.0.0.1 only, or say --without-login if the network is yours alone."
+        "--auth (after marginalia user add NAME), listen on 127.0.0.1 only, or say --without-login if the network is "
+        "yours alone."
     )
 
 
@@ -91,27 +115,67 @@ def origins(options: Namespace) -> list[str]:
     return list(dict.fromkeys([*own, f"{_shown(options.address)}:{options.port}", *options.allow_host]))
 
 
-def login_settings(file: Path, home: Path, talk: Talk) -> Mapping[str, Any]:
-    """What the server needs to ask for a name and a password.
+def set_house_rules(options: Namespace) -> None:
+    """Hand on what the server allows each person: to this process and to what it starts.
 
-    Raises ``InvalidInput`` for a file that is no list of them.
+    Behind a login there is a limit unless the options or the environment set another one.
     """
-    try:
-        people: object = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{file} cannot be read as a list of names and passwords: {error}.") from error
-    if not isinstance(people, dict) or not people or not _all_texts(cast("dict[object, object]", people)):
-        raise InvalidInput(
-            f'{file} has to be a JSON object of names and passwords, like {{"mara": "a password"}}.'
-        )
-    if os.name == "posix" and file.stat().st_mode & _OPEN_TO_OTHERS:
-        talk.note(f"{file} can be read by other people on this machine; forbid it with: chmod 600 {file}")
-    return {
-        "basic_auth": str(file),
-        "login_template": str(_PAGES / "login.html"),
-        "logout_template": str(_PAGES / "logout.html"),
-        "cookie_secret": cookie_secret(home),
+    shared = options.auth or options.oauth
+    for variable, given, usual in (
+        (RUNS_VARIABLE, options.runs_per_user, _RUNS),
+        (SUMMARIES_VARIABLE, options.summaries_per_user, _SUMMARIES),
+    ):
+        if given is not None:
+            os.environ[variable] = str(given)
+        elif shared:
+            os.environ.setdefault(variable, str(usual))
+    if options.provider_host:
+        os.environ[HOSTS_VARIABLE] = ",".join(options.provider_host)
+    HouseRules.from_environment(os.environ)
+
+
+def door(options: Namespace, talk: Talk) -> Mapping[str, Any]:
+    """What the server needs to ask who comes, if it is to ask.
+
+    Raises ``InvalidInput`` for a file that is no list of people, or an OAuth provider without who may come.
+    """
+    if not (options.auth or options.oauth):
+        return {}
+    secret = cookie_secret(home_folder())
+    # Session ids are signed, or whoever is signed in could open a session that says somebody else is.
+    settings: dict[str, Any] = {
+        "cookie_secret": secret,
+        "secret_key": hashlib.sha256(f"sessions {secret}".encode()).hexdigest(),
+        "sign_sessions": True,
     }
+    pages = {"login_template": str(_PAGES / "login.html"), "logout_template": str(_PAGES / "logout.html")}
+    if options.oauth:
+        config: Any = pn.config
+        config.oauth_provider = options.oauth
+        if not config.oauth_encryption_key:
+            config.oauth_encryption_key = base64.urlsafe_b64encode(hashlib.sha256(secret.encode()).digest())
+        guard(options.only)
+        return settings | {"auth_provider": cast("Any", OAuthDoor)(logout_template=pages["logout_template"])}
+    people = People(home_folder() / FILE if options.auth == Path() else options.auth)
+    _look_at(people, talk)
+    guard()
+    return settings | {"auth_provider": PasswordDoor(people, **pages)}
+
+
+def _look_at(people: People, talk: Talk) -> None:
+    if not people.names():
+        raise InvalidInput(
+            f"Nobody can sign in with {people.file}. Add somebody with: marginalia user add NAME --file {people.file}"
+        )
+    if clear := people.in_clear():
+        talk.note(
+            f"{people.file} holds the passwords of {', '.join(clear)} as they are. Keep only their hashes with: "
+            f"marginalia user add NAME --file {people.file}"
+        )
+    if os.name == "posix" and people.file.stat().st_mode & _OPEN_TO_OTHERS:
+        talk.note(
+            f"{people.file} can be read by other people on this machine; forbid it with: chmod 600 {people.file}"
+        )
 
 
 def cookie_secret(home: Path) -> str:
@@ -141,8 +205,8 @@ class _Schedule:
     def begin(self) -> None:
         """Start, unless that was done or there is no schedule."""
         if self._task is None and self._every > timedelta(0):
-            with suppress(StoreError):  # the page says why the database cannot be opened
-                copies = studio_of(pn.state.user).copies
+            with suppress(MarginaliaError):  # the page says why the database cannot be opened
+                copies = studio_of_visitor().copies
                 self._task = asyncio.get_running_loop().create_task(copies.keep_taking(every=self._every))
 
 
@@ -163,10 +227,6 @@ def _refused(error: OSError, options: Namespace) -> InvalidInput:
             "port with --port."
         )
     return InvalidInput(f"{options.address} port {options.port} cannot be used: {error.strerror or error}.")
-
-
-def _all_texts(people: Mapping[object, object]) -> bool:
-    return all(isinstance(text, str) and text for pair in people.items() for text in pair)
 
 
 def _is_loopback(address: str) -> bool:

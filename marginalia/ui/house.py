@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import panel as pn
 from bokeh.application.handlers.handler import Handler
 
+from marginalia.errors import Refused
 from marginalia.studio import Studio
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bokeh.application.application import ServerContext
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from bokeh.server.contexts import BokehServerContext
 
 _LOCAL = "local"
+_NOBODY = "Nobody is signed in here any more. Reload the page, and sign in again."
 _log = logging.getLogger(__name__)
 
 
@@ -28,8 +31,31 @@ class House:
 
     def __init__(self, path: Path | str | None = None) -> None:
         self._path = path
+        self._guarded = False
+        self._admitted: tuple[str, ...] | None = None
         self._studios: dict[str, Studio] = {}
         self._lock = Lock()
+
+    def guard(self, admitted: Iterable[str] | None = None) -> None:
+        """From now on every page needs somebody who has signed in, one of *admitted* unless that is ``None``."""
+        self._guarded = True
+        self._admitted = None if admitted is None else tuple(admitted)
+
+    def admit(self, user: str | None, *, login: bool = False, vouched: bool = False) -> None:
+        """Raise ``Refused`` for a page that *user* may not see: without a login where there is one, or not admitted.
+
+        *login*: the server asks for a name. *vouched*: another service says who it is, so that a person there who
+        chose the name of this server's owner is not the owner.
+        """
+        if user is None and (login or self._guarded):
+            raise Refused(_NOBODY)
+        listed = self._admitted
+        if listed is None and vouched and user == _LOCAL:
+            listed = ()
+        if user is not None and listed is not None and not any(_same(user, each) for each in listed):
+            raise Refused(
+                f"“{user}” may not use this Marginalia. Ask whoever runs it, or sign in as somebody else."
+            )
 
     def studio_of(self, user: str | None) -> Studio:
         """The studio of *user*; raises ``StoreError`` with a plain sentence where the database cannot be opened."""
@@ -105,9 +131,27 @@ def _end_with_the_server(house: House) -> None:
         application.add(_Farewell(house, asyncio.get_running_loop()))
 
 
+def _same(user: str, admitted: str) -> bool:
+    """Whether *admitted* means *user*: a name, or ``*@example.org`` for everybody of a domain."""
+    return user.endswith(admitted[1:]) if admitted.startswith("*@") else user == admitted
+
+
 _house = House()
 
 
-def studio_of(user: str | None = None) -> Studio:
-    """The studio of *user* in this process, or of the one person at this machine."""
+def studio_of_visitor() -> Studio:
+    """The studio of who looks at this page: who is signed in, or the one person at this machine.
+
+    Raises ``Refused`` for a page that wants a login and has none, ``StoreError`` where the database cannot be opened.
+    """
+    config: Any = pn.config
+    user = pn.state.user
+    _house.admit(
+        user, login=bool(config.basic_auth or config.oauth_provider), vouched=bool(config.oauth_provider)
+    )
     return _house.studio_of(user)
+
+
+def guard(admitted: Iterable[str] | None = None) -> None:
+    """See :meth:`House.guard`, for the pages of this process."""
+    _house.guard(admitted)

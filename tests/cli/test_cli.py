@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from argparse import Namespace
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import marginalia as mg
-from marginalia.cli import main
-from marginalia.cli.serve import cookie_secret, login_settings, origins, refuse_open_door
+from marginalia.cli import main, serve
+from marginalia.cli.arguments import parser
+from marginalia.cli.serve import cookie_secret, door, origins, refuse_open_door, set_house_rules
 from marginalia.cli.talk import Talk, sized
 from marginalia.errors import InvalidInput
 
@@ -188,41 +190,64 @@ def test_it_runs_as_a_module(tmp_path: Path) -> None:
     assert "doctor" in done.stdout
 
 
+def options(*words: str) -> Namespace:
+    return parser().parse_args(["serve", *words])
+
+
 def test_beyond_this_machine_a_login_is_asked_for() -> None:
-    asked = {"auth": None, "without_login": False}
     for address in ("127.0.0.1", "localhost", "::1"):
-        refuse_open_door(Namespace(address=address, **asked))
+        refuse_open_door(options("--address", address))
     for address in ("0.0.0.0", "192.168.1.4", "books.example"):  # noqa: S104 - refused
         with pytest.raises(InvalidInput, match="--auth"):
-            refuse_open_door(Namespace(address=address, **asked))
-    refuse_open_door(Namespace(address="0.0.0.0", auth=None, without_login=True))  # noqa: S104 - asked for
+            refuse_open_door(options("--address", address))
+        for door_ in (["--without-login"], ["--auth"], ["--oauth", "github", "--only", "mara"]):
+            refuse_open_door(options("--address", address, *door_))
+
+
+def test_whoever_has_an_account_somewhere_is_not_yet_let_in() -> None:
+    with pytest.raises(InvalidInput, match="everybody who has an account at github"):
+        refuse_open_door(options("--oauth", "github"))
 
 
 def test_browsers_connect_from_named_hosts_only() -> None:
-    options = Namespace(address="127.0.0.1", port=5006, allow_host=["books.example"])
-    assert origins(options) == ["localhost:5006", "127.0.0.1:5006", "books.example"]
+    named = origins(options("--allow-host", "books.example"))
+    assert named == ["localhost:5006", "127.0.0.1:5006", "books.example"]
     with pytest.raises(InvalidInput, match=r"\*"):
-        origins(Namespace(address="127.0.0.1", port=5006, allow_host=["*"]))
+        origins(options("--allow-host", "*"))
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"mara": 1}', '{"mara": ""}', '"x"'])
-def test_a_login_file_has_names_and_passwords(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "people.json"
-    file.write_text(content)
-    with pytest.raises(InvalidInput, match=r"people\.json"):
-        login_settings(file, tmp_path, Talk(StringIO(), StringIO()))
-
-
-def test_a_login_page_asks_no_other_host(tmp_path: Path) -> None:
+def test_a_login_page_asks_no_other_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINALIA_HOME", str(tmp_path))
+    monkeypatch.setattr("marginalia.cli.serve.guard", lambda: None)
     file = tmp_path / "people.json"
     file.write_text('{"mara": "a password"}')
+    file.chmod(0o644)
     said = StringIO()
-    settings = login_settings(file, tmp_path, Talk(StringIO(), said))
-    for name in ("login_template", "logout_template"):
-        page = Path(settings[name]).read_text("utf-8")
+    settings = door(options("--auth"), Talk(StringIO(), said))
+    assert settings["sign_sessions"]
+    for name in ("login.html", "logout.html"):
+        page = (Path(serve.__file__).parent / "pages" / name).read_text("utf-8")
         assert "://" not in page
         assert "PANEL_CDN" not in page
     assert "chmod 600" in said.getvalue()
+    assert "the passwords of mara as they are" in said.getvalue()
+
+
+def test_behind_a_login_each_person_has_limits_and_the_options_change_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("MARGINALIA_RUNS_PER_USER", "MARGINALIA_SUMMARIES_PER_USER", "MARGINALIA_PROVIDER_HOSTS")
+    for name in names:
+        monkeypatch.setenv(name, "")  # so that it is put back afterwards
+        monkeypatch.delenv(name)
+    set_house_rules(options())
+    assert not any(name in os.environ for name in names)
+    set_house_rules(options("--auth", "--provider-host", "models.example:8443", "--provider-host", "*.local"))
+    assert [os.environ[name] for name in names] == ["4", "2", "models.example:8443,*.local"]
+    set_house_rules(options("--auth", "--runs-per-user", "9", "--summaries-per-user", "0"))
+    assert [os.environ[name] for name in names[:2]] == ["9", "0"]
+    with pytest.raises(InvalidInput, match="is no host"):
+        set_house_rules(options("--provider-host", "http://x/"))
 
 
 def test_the_cookie_secret_is_made_once_and_only_for_its_owner(

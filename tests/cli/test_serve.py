@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,12 @@ from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import pytest
+from bokeh.core.types import ID
+from bokeh.util.token import generate_jwt_token
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import websocket_connect
+
+from marginalia.cli.people import People
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM ends a process at once there")
 
@@ -68,11 +75,65 @@ def test_a_login_stands_before_everything_and_asks_no_other_host(tmp_path: Path)
         page = text(stranger, address)
         assert "Password" in page
         assert "://" not in page
-        assert "Invalid" in text(stranger, f"{address}login", username="mara", password="guess")
+        assert "do not go together" in text(stranger, f"{address}login", username="mara", password="guess")
         with pytest.raises(HTTPError):
             text(stranger, f"{address}ws")
+        assert "Password" in text(browser(), f"{address}metadata")
         writer = browser()
         text(writer, f"{address}login", username="mara", password="the lamp went out")
         assert "Password" not in text(writer, address)
         assert "signed out" in text(writer, f"{address}logout")
         assert "Password" in text(writer, address)
+
+
+async def seen(address: str, cookies: CookieJar, token: str) -> str:
+    """What a websocket tells of the session behind a *token*; nothing where it is refused."""
+    carried = "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)
+    request = HTTPRequest(
+        f"{address.replace('http', 'ws', 1)}ws",
+        headers={"Cookie": carried, "Origin": address.rstrip("/")},
+        connect_timeout=20,
+    )
+    try:
+        socket = await websocket_connect(request, subprotocols=["bokeh", token])
+    except HTTPClientError:
+        return ""
+    said = ""
+    while (fragment := await socket.read_message()) is not None:
+        if '"msgtype":"ACK"' in str(fragment).replace(" ", ""):
+            for line in ('{"msgid": "1", "msgtype": "PULL-DOC-REQ"}', "{}", "{}"):
+                await socket.write_message(line)
+        said += str(fragment)
+        if '"doc":' in said:
+            break
+    socket.close()
+    return said
+
+
+async def test_nobody_gets_into_the_session_of_somebody_else(tmp_path: Path) -> None:
+    file = tmp_path / "people.json"
+    people = People(file)
+    people.add("mara", "the lamp went out")
+    people.add("elias", "salt on the clasp")
+    with served("--auth", str(file), home=tmp_path / "home") as address:
+        jars = {"mara": CookieJar(), "elias": CookieJar()}
+        token = ""
+        for name, password in (("mara", "the lamp went out"), ("elias", "salt on the clasp")):
+            opener = build_opener(HTTPCookieProcessor(jars[name]))
+            text(opener, f"{address}login", username=name, password=password)
+            if name == "mara":
+                found = re.search(r'"token":"([^"]+)"', text(opener, address))
+                assert found is not None
+                token = found[1]
+        assert '"doc":' in await seen(address, jars["mara"], token)
+        assert await seen(address, jars["elias"], token) == ""  # a session of somebody else
+        assert await seen(address, CookieJar(), token) == ""  # a stranger
+        for cookies in ({}, {"is_guest": "1"}):
+            forged = generate_jwt_token(
+                ID("invented"),
+                signed=False,
+                extra_payload={"cookies": cookies, "headers": {}, "arguments": {}},
+            )
+            assert '"doc":' not in await seen(address, jars["elias"], forged)  # a session that names nobody
+        people.remove("mara")
+        assert await seen(address, jars["mara"], token) == ""  # who is put out stays out
