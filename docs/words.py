@@ -4,56 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-MACROS: Mapping[str, str] = {
-    "user, char, charIfNotGroup": "the POV character",
-    "group, groupNotMuted": "the present characters; without any, the POV character",
-    "notChar": "the present characters without the POV character",
-    "description": "the book's description",
-    "scenario": "the scene setting",
-    "input": "the instructions",
-    "lastMessage, lastCharMessage": "the newest part of the story",
-    "lastMessageId": "how many parts with text there are, minus one",
-    "lastUserMessage": "the instructions of the newest part",
-    "summary": "the newest summary that is in use",
-    "model": "the model's name",
-    "maxContext, maxContextTokens": "the context limit in tokens; nothing when it is unknown",
-    "maxResponse, maxResponseTokens": "the limit of the answer in tokens",
-    "maxPrompt, maxPromptTokens": "context minus answer",
-    "lastGenerationType": "`normal`, `regenerate`, `swipe`, or `quiet` while summarising",
-    "time": "the time now, or in the zone that is given: `{{time::UTC+2}}`",
-    "date": "today's date in words",
-    "weekday": "the day of the week",
-    "isodate": "today as YYYY-MM-DD",
-    "isotime": "the time as HH:mm",
-    "datetimeformat": "the time in a format: `{{datetimeformat::DD.MM.YYYY}}`",
-    "timeDiff": "the time between two moments, in words",
-    "idleDuration, idle_duration": "how long ago the newest part was asked for",
-    "setvar": "sets a variable of the branch: `{{setvar::mood::calm}}`; prints nothing",
-    "addvar": "adds a number to a variable of the branch, or a text to its end",
-    "getvar": "prints a variable of the branch",
-    "incvar": "adds one and prints the result",
-    "decvar": "takes one away and prints the result",
-    "hasvar, varexists": "`true` when the variable is set, else `false`",
-    "deletevar, flushvar": "removes the variable",
-    "setglobalvar": "as `setvar`, for a variable of the book",
-    "addglobalvar": "as `addvar`, for a variable of the book",
-    "getglobalvar": "as `getvar`, for a variable of the book",
-    "incglobalvar": "as `incvar`, for a variable of the book",
-    "decglobalvar": "as `decvar`, for a variable of the book",
-    "hasglobalvar, globalvarexists": "as `hasvar`, for a variable of the book",
-    "deleteglobalvar, flushglobalvar": "as `deletevar`, for a variable of the book",
-    "random": "one of the choices, drawn anew in every generation: `{{random::rain::snow}}`",
-    "pick": "one of the choices, always the same one in this place of this book",
-    "roll": "dice: `{{roll::2d6}}`",
-    "newline": "a line break, or as many as the number says",
-    "space": "a blank, or as many as the number says",
-    "reverse": "the text backwards",
-    "trim": "takes the line breaks around it away; as a block, `{{trim}} … {{/trim}}`, the blanks around its content",
-    "noop": "nothing",
-    "isMobile": "`false`",
-    "hasExtension": "`false`",
-}
-"""What each macro prints, by its names."""
+from marginalia.prompt.macros.meanings import MEANINGS
+
+MACROS = MEANINGS
+"""What each macro prints, by its names; the app shows it too."""
 
 STEPS: Mapping[str, str] = {
     "PREPARE_GENERATION": "Is there a model to ask, and a protocol how?",
@@ -88,6 +42,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "MARGINALIA_HOME": "the folder of the database, keys and backups; else the platform's folder for user data",
     "MARGINALIA_KEYS_PASSPHRASE": "seals the file of API keys; without it, its key lies beside it, readable by you alone",
     "MARGINALIA_LOCAL_MODEL": "a GGUF file to use in the place of the bundled model",
+    "MARGINALIA_PROVIDER_HOSTS": "the hosts that models may be asked at, with commas between them: "
+    "`models.example`, `models.example:8443`, `*.models.example`; missing: any",
+    "MARGINALIA_RUNS_PER_USER": "how many generations each person may have going at once; 0 or missing: any number",
+    "MARGINALIA_SUMMARIES_PER_USER": "the same for summaries",
 }
 
 COMMANDS: Mapping[str, str] = {
@@ -102,6 +60,10 @@ COMMANDS: Mapping[str, str] = {
     "backup list": "List the copies of the database.",
     "backup verify": "Read everything in copies of the database.",
     "backup put-back": "Put a copy in the place of the database, which is moved aside.",
+    "user": "Who may sign in to `marginalia serve --auth`.",
+    "user add": "Let somebody sign in, or change a password; it is typed, or piped in.",
+    "user remove": "Let somebody in no longer; the books stay.",
+    "user list": "List who may sign in.",
     "doctor": "Look for trouble, and say what to do about it.",
 }
 

@@ -18,6 +18,8 @@ from marginalia.lore.book import FilledLorebook
 from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.receipt import Receipt
+from marginalia.prompt.rendering import Renders
+from marginalia.prompt.templates import render
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.story.parts import Part, Summary
 from marginalia.story.summaries import Verifier
@@ -194,7 +196,10 @@ def _builtin() -> MacroTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """Everything outside that a run uses. ``macros`` gives the table of macros as it is when it is asked."""
+    """Everything outside that a run uses.
+
+    ``macros`` gives the table of macros as it is when it is asked; ``render`` renders templates.
+    """
 
     library: Library
     archive: Archive
@@ -204,3 +209,4 @@ class Ports:
     verifier: Verifier = field(default_factory=Verifier)
     versions: Mapping[str, str] = NOTHING
     macros: Callable[[], MacroTable] = _builtin
+    render: Renders = render

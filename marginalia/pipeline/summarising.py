@@ -24,12 +24,11 @@ from marginalia.pipeline.defaults import default_prompts
 from marginalia.pipeline.ports import Call, Chunk, Manuscript, Ports
 from marginalia.pipeline.steps.constants import LazyStory
 from marginalia.pipeline.steps.prepare import MISSING_MODEL, MISSING_PROTOCOL
-from marginalia.prompt.context import Facts, TemplateContext, Variables
+from marginalia.prompt.context import Facts, Rendered, TemplateContext, Variables
 from marginalia.prompt.payload import SEPARATOR
-from marginalia.prompt.templates import render
 from marginalia.story.parts import Part, Summary
 from marginalia.story.summaries import Block, collect_blocks, hash_of, merge_range, summaries_on
-from marginalia.values import BookId, Limits, Message, PartId, Prompts, SummaryId, resolve_limits
+from marginalia.values import BookId, Limits, Message, PartId, Prompts, Provider, SummaryId, resolve_limits
 
 Hear: TypeAlias = Callable[[str], object]
 
@@ -178,28 +177,37 @@ class Summariser:
         provider = manuscript.provider
         if provider is None:
             raise ValidationProblem(MISSING_MODEL)
-        prompts = manuscript.book.prompts.over(manuscript.defaults, default_prompts())
-        source = (prompts.meta_summary_prompt if meta else prompts.summary_prompt) or ""
         limits = resolve_limits(provider, manuscript.protocol)
-        context = self._context(manuscript, part, prompts, limits, seed)
-        values, macros = {**_lore(part), **data}, self._ports.macros()
-        # The frame is measured with a fork, so that macros that change variables run once for the request.
-        frame = render(
-            source,
-            context=context.fork(),
-            data=dict.fromkeys(data, ""),
-            place="summary",
-            syntax=prompts.syntax,
-            macros=macros,
-        )
+        # The frame is measured apart, so that a text that is too long is refused before it is rendered.
+        frame = self.rendered(manuscript, part, dict.fromkeys(data, ""), meta=meta, seed=seed)
         self._refuse_overflow(self._ports.tokenizer.count(frame.text) + spent, limits)
-        text = render(
-            source, context=context, data=values, place="summary", syntax=prompts.syntax, macros=macros
-        ).text
+        text = self.rendered(manuscript, part, data, meta=meta, seed=seed).text
         if provider.needs_jailbreak and provider.jailbreak and provider.jailbreak.strip():
             text = provider.jailbreak + SEPARATOR + text
         self._refuse_overflow(self._ports.tokenizer.count(text), limits)
         return (Message(role="system", content=text),)
+
+    def rendered(
+        self,
+        manuscript: Manuscript,
+        part: Part,
+        data: Mapping[str, str],
+        *,
+        meta: bool = False,
+        seed: int = 0,
+    ) -> Rendered:
+        """The summary prompt of a book, or its prompt for merging, with *data* in it; changes nothing (B1 69)."""
+        prompts = manuscript.book.prompts.over(manuscript.defaults, default_prompts())
+        name = "meta_summary_prompt" if meta else "summary_prompt"
+        limits = resolve_limits(manuscript.provider or Provider(), manuscript.protocol)
+        return self._ports.render(
+            getattr(prompts, name) or "",
+            context=self._context(manuscript, part, prompts, limits, seed),
+            data={**_lore(part), **data},
+            place="summary",
+            syntax=prompts.syntax_of(name),
+            macros=self._ports.macros(),
+        )
 
     def _refuse_overflow(self, tokens: int, limits: Limits) -> None:
         if tokens > limits.prompt:
@@ -211,6 +219,7 @@ class Summariser:
         """The context of a summary prompt; its type is ``quiet``, and what it changes is thrown away (B1 69)."""
         branch = manuscript.tree.branch(part.id)
         facts = Facts(
+            book=manuscript.book,
             book_id=manuscript.book.uid or str(manuscript.book.id),
             book_name=manuscript.book.name,
             book_description=manuscript.book.description,

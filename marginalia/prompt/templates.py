@@ -103,16 +103,17 @@ def _cached(source: str, macros: MacroTable) -> Nodes | None:
 class Check:
     """What can be said about a template without rendering it.
 
-    ``line`` and ``column`` count from 1 and are 0 when the template is valid. ``unknown`` are the names that nobody
-    knows in this kind of template; ``reads`` and ``sets`` the variables of the branch (``.name``) and of the book
-    (``$name``); ``macros`` what it calls; each once, in order of appearance, whichever branch it stands in. ``hints``
-    are about what is probably not meant.
+    ``line`` and ``column`` count from 1 and are 0 when the template is valid. ``names`` are the variables it could
+    print or asks for, ``unknown`` the names among them that nobody knows in this kind of template; ``reads`` and
+    ``sets`` the variables of the branch (``.name``) and of the book (``$name``); ``macros`` what it calls; each once,
+    in order of appearance, whichever branch it stands in. ``hints`` are about what is probably not meant.
     """
 
     valid: bool
     message: str = ""
     line: int = 0
     column: int = 0
+    names: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
@@ -145,9 +146,13 @@ def check(
     except RecursionError:
         return Check(valid=False, message=_TOO_DEEP, line=1, column=1)
     found = survey(nodes)
-    unknown = tuple(
-        name for name in names if name not in known and not (syntax == "jinja" and macros.find(name))
-    )
+    names = tuple(name for name in names if not (syntax == "jinja" and macros.find(name)))
     return Check(
-        valid=True, unknown=unknown, reads=found.reads, sets=found.sets, macros=found.macros, hints=hints
+        valid=True,
+        names=names,
+        unknown=tuple(name for name in names if name not in known),
+        reads=found.reads,
+        sets=found.sets,
+        macros=found.macros,
+        hints=hints,
     )

@@ -127,7 +127,7 @@ def check_in(message: Mapping[str, Any]) -> Check:
         message=str(message["message"]),
         line=int(message["line"]),
         column=int(message["column"]),
-        **{name: _names(message[name]) for name in ("unknown", "reads", "sets", "macros")},
+        **{name: _names(message[name]) for name in ("names", "unknown", "reads", "sets", "macros")},
         hints=tuple(
             Hint(str(each["text"]), int(each["line"]), int(each["column"])) for each in message["hints"]
         ),

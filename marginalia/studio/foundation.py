@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from random import Random
-from threading import Lock
+from threading import Event, Lock
 from typing import Self
 
 from marginalia.inference import KeyStore, LocalModel, TiktokenTokenizer
@@ -51,7 +51,10 @@ class Dice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foundation:
-    """One database and what goes with it. ``store`` is that of the user who opened it; others get theirs beside it."""
+    """One database and what goes with it. ``store`` is that of the user who opened it; others get theirs beside it.
+
+    ``shared`` is set once there is a second user: from then on nobody's templates may hold up the others.
+    """
 
     path: Path | str
     user: str
@@ -62,6 +65,7 @@ class Foundation:
     local: LocalModel
     rules: HouseRules
     home: bool = field(default=False)
+    shared: Event = field(default_factory=Event)
 
     @classmethod
     def open(

@@ -20,6 +20,7 @@ from marginalia.pipeline.listener import GenerationListener
 from marginalia.pipeline.ports import Manuscript, Ports
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.summarising import Summariser
+from marginalia.prompt.rendering import Rendering
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
@@ -31,6 +32,8 @@ from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
 from marginalia.studio.limits import HouseRules
 from marginalia.studio.names import BookLike, book_id
+from marginalia.studio.prompting import Prompting
+from marginalia.studio.reruns import Reruns
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
@@ -72,6 +75,7 @@ class Studio(Tuning):
         """
         if user == self._foundation.user:
             return self
+        self._foundation.shared.set()
         studio = object.__new__(Studio)
         studio._build(self._foundation, user, None)
         return studio
@@ -117,6 +121,7 @@ class Studio(Tuning):
         store = self._store
         self.keys = self._foundation.keys_of(self.user)
         rules = self._foundation.rules
+        self._rendering = Rendering(self._foundation.shared.is_set)
         self.models = Models(
             self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
         )
@@ -128,13 +133,18 @@ class Studio(Tuning):
             clock=self._foundation.clock,
             versions=versions(self.tokenizer),
             macros=self.extensions.macros,
+            render=self._rendering.render,
         )
-        self.summaries = Summaries(
-            Summariser(self._ports, store.summaries), store.summaries, most=rules.summaries
+        summariser = Summariser(self._ports, store.summaries)
+        self.summaries = Summaries(summariser, store.summaries, most=rules.summaries)
+        self.prompting = Prompting(
+            store, self.pipeline, self._ports, summariser, rendering=self._rendering, new_run=self._new_run
         )
         self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
         self.inspector = Inspector(store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run)
         self.what_if = self.inspector.what_if
+        self.reruns = Reruns(store, self.pipeline, self._new_run, self._runs)
+        self.rerun = self.reruns.start
 
     # Generating.
 
@@ -214,6 +224,7 @@ class Studio(Tuning):
     def close(self) -> None:
         """Close the database. Runs that are still going should be stopped first: see :meth:`aclose`."""
         end_notebook(self)
+        self._rendering.close()
         self.extensions.close()
         self._unsubscribe()
         if self._store is self._foundation.store:

@@ -17,6 +17,7 @@ from marginalia.lore.timing import Timing
 from marginalia.pipeline.steps.constants import turn_data
 from marginalia.pipeline.steps.lorebook import TIMING, lore_budget
 from marginalia.prompt.context import Facts, TemplateContext, Variables
+from marginalia.prompt.rendering import Renders
 from marginalia.prompt.templates import render
 from marginalia.values import EntryId, Limits
 
@@ -73,11 +74,16 @@ class History:
 
     parts: tuple[Part, ...]
     prompts: Prompts
+    render: Renders = render
 
     @classmethod
     def read(cls, studio: Studio, book: Book) -> History:
         """The active branch as it is stored now."""
-        return cls(parts=studio.story.branch(book), prompts=studio.effective_prompts(book))
+        return cls(
+            parts=studio.story.branch(book),
+            prompts=studio.effective_prompts(book),
+            render=studio.prompting.render,
+        )
 
     def request(self, moment: Moment, number: int) -> str:
         """What part *number* was asked for with, rendered with the book's template as it is now.
@@ -104,7 +110,7 @@ class History:
         context = TemplateContext(facts, variables, Random(part.id))  # noqa: S311 - stories need dice, not secrets
         try:
             template, syntax = self.prompts.user_prompt, self.prompts.syntax_of("user_prompt")
-            return render(template, context=context, data=data, place="user_prompt", syntax=syntax).text
+            return self.render(template, context=context, data=data, place="user_prompt", syntax=syntax).text
         except TemplateError:
             return "\n".join(filter(None, data.values()))
 

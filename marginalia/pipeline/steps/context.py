@@ -25,7 +25,13 @@ MACRO_SECONDS = 5.0
 def shared_context(run: Run, known: AfterPrepareConstantData | StoryChosen) -> TemplateContext:
     """The context of the run; made from what is known if a replaced step 2 left none."""
     if run.context is None:
-        facts = Facts(book_name=known.book.name, turn=known.turn, limits=known.limits, now=run.ports.clock())
+        facts = Facts(
+            book=known.book,
+            book_name=known.book.name,
+            turn=known.turn,
+            limits=known.limits,
+            now=run.ports.clock(),
+        )
         run.context = TemplateContext(facts, known.variables, run.random)
     return run.context
 

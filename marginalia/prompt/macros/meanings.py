@@ -1,0 +1,73 @@
+"""What macros and variables mean, in a few words each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MEANINGS: Mapping[str, str] = {
+    "user, char, charIfNotGroup": "the POV character",
+    "group, groupNotMuted": "the present characters; without any, the POV character",
+    "notChar": "the present characters without the POV character",
+    "description": "the book's description",
+    "scenario": "the scene setting",
+    "input": "the instructions",
+    "lastMessage, lastCharMessage": "the newest part of the story",
+    "lastMessageId": "how many parts with text there are, minus one",
+    "lastUserMessage": "the instructions of the newest part",
+    "summary": "the newest summary that is in use",
+    "model": "the model's name",
+    "maxContext, maxContextTokens": "the context limit in tokens; nothing when it is unknown",
+    "maxResponse, maxResponseTokens": "the limit of the answer in tokens",
+    "maxPrompt, maxPromptTokens": "context minus answer",
+    "lastGenerationType": "`normal`, `regenerate`, `swipe`, or `quiet` while summarising",
+    "time": "the time now, or in the zone that is given: `{{time::UTC+2}}`",
+    "date": "today's date in words",
+    "weekday": "the day of the week",
+    "isodate": "today as YYYY-MM-DD",
+    "isotime": "the time as HH:mm",
+    "datetimeformat": "the time in a format: `{{datetimeformat::DD.MM.YYYY}}`",
+    "timeDiff": "the time between two moments, in words",
+    "idleDuration, idle_duration": "how long ago the newest part was asked for",
+    "setvar": "sets a variable of the branch: `{{setvar::mood::calm}}`; prints nothing",
+    "addvar": "adds a number to a variable of the branch, or a text to its end",
+    "getvar": "prints a variable of the branch",
+    "incvar": "adds one and prints the result",
+    "decvar": "takes one away and prints the result",
+    "hasvar, varexists": "`true` when the variable is set, else `false`",
+    "deletevar, flushvar": "removes the variable",
+    "setglobalvar": "as `setvar`, for a variable of the book",
+    "addglobalvar": "as `addvar`, for a variable of the book",
+    "getglobalvar": "as `getvar`, for a variable of the book",
+    "incglobalvar": "as `incvar`, for a variable of the book",
+    "decglobalvar": "as `decvar`, for a variable of the book",
+    "hasglobalvar, globalvarexists": "as `hasvar`, for a variable of the book",
+    "deleteglobalvar, flushglobalvar": "as `deletevar`, for a variable of the book",
+    "random": "one of the choices, drawn anew in every generation: `{{random::rain::snow}}`",
+    "pick": "one of the choices, always the same one in this place of this book",
+    "roll": "dice: `{{roll::2d6}}`",
+    "newline": "a line break, or as many as the number says",
+    "space": "a blank, or as many as the number says",
+    "reverse": "the text backwards",
+    "trim": "takes the line breaks around it away; as a block, `{{trim}} … {{/trim}}`, the blanks around its content",
+    "noop": "nothing",
+    "isMobile": "`false`",
+    "hasExtension": "`false`",
+}
+"""What each macro prints, by its names; shown in the reference and in the prompts editor."""
+
+VARIABLES: Mapping[str, str] = {
+    "povCharacter": "the POV character of the turn",
+    "presentCharacters": "who is present",
+    "sceneSetting": "where and when the scene plays",
+    "instructions": "what shall happen next",
+    "manuscriptName": "the title of the book",
+    "manuscriptDescription": "the description of the book",
+    "narrativePov": "the point of view, as it stands here",
+    "narrativeTense": "the tense, as it stands here",
+    "style": "the style, as it stands here",
+    "backgroundLore": "the lore that goes into this prompt",
+    "summaries": "the summaries in use, oldest first",
+    "text": "the parts that are summarised",
+    "summaryBlocks": "the summaries that are merged, oldest first",
+}
+"""What each variable of a template is."""
