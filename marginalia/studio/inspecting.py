@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, Protocol, TypeAlias
 
 import anyio.to_thread
 
@@ -14,11 +14,11 @@ from marginalia.inference.connection import api_url
 from marginalia.inference.wire import request_body
 from marginalia.pipeline import slots
 from marginalia.pipeline.engine import Pipeline
-from marginalia.pipeline.layout import MOST_PARTS, late_lore, steady_story
+from marginalia.pipeline.layout import late_lore, steady_story
 from marginalia.pipeline.ports import Call, Manuscript
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.sending import LastSent
-from marginalia.prompt.budget import Budget, ContextTooSmall
+from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.cache import Beginning, same_beginning
 from marginalia.prompt.exporting import as_curl, as_json, as_text
 from marginalia.prompt.layout import STABLE, is_stable
@@ -27,13 +27,15 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Store
 from marginalia.studio.names import book_id
-from marginalia.values import Book, BookId, Provider, Request, Turn
+from marginalia.studio.wishes import Rung, WhatIf
+from marginalia.values import Book, BookId, PartId, Provider, Request, Turn
 from marginalia.values import Protocol as SamplingProtocol
 
 Format: TypeAlias = Literal["text", "json", "curl"]
 CONTEXTS = (4096, 8192, 16384, 32768, 131072)
 _LOOK_BACK = 8
 _BUNDLED = "bundled"
+AS_IT_IS = WhatIf()
 
 
 class HoldsTurn(Protocol):
@@ -52,54 +54,6 @@ class NewRun(Protocol):
     ) -> Run:
         """A run that was not started."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIf:
-    """What shall be different; ``None`` stays as it is.
-
-    ``context``, ``response`` and ``lore_tokens`` are tokens, ``parts`` the most parts that are sent; 0 for the last two
-    is no limit. ``stable`` turns the stable layout on or off.
-    """
-
-    context: int | None = None
-    response: int | None = None
-    lore_tokens: int | None = None
-    parts: int | None = None
-    stable: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("context", "response", "lore_tokens", "parts"):
-            number: int | None = getattr(self, name)
-            if number is not None and number < 0:
-                raise InvalidInput(
-                    f"{name} cannot be {number:,}: it is a number of tokens or parts, 0 or more."
-                )
-
-    @property
-    def limited(self) -> bool:
-        """Whether it has other limits, which are a protocol's."""
-        return self.context is not None or self.response is not None
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What of it stands in a book's settings."""
-        wishes: Mapping[str, int | bool | None] = {
-            "lore_tokens": self.lore_tokens, MOST_PARTS: self.parts, STABLE: self.stable,
-        }  # fmt: skip
-        return {name: value for name, value in wishes.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """What a context of one size would hold: parts sent and left out, entries in, and the whole budget."""
-
-    context: int
-    fits: bool
-    sent_parts: int
-    left_out: int
-    entries: int
-    budget: Budget
 
 
 class Inspector:
@@ -130,18 +84,45 @@ class Inspector:
         context: int | None = None,
         response: int | None = None,
         lore_tokens: int | None = None,
+        lore_share: int | None = None,
         parts: int | None = None,
         stable: bool | None = None,
     ) -> Prompt:
         """The prompt that would be sent with other limits, built by the same steps; the book is left alone.
 
+        See :class:`WhatIf` for what each is.
+
         Raises:
-            InvalidInput: a negative number.
+            InvalidInput: a negative number, or a share over 100.
             ContextTooSmall: not even the base would fit; carries the numbers.
         """
-        wish = WhatIf(context=context, response=response, lore_tokens=lore_tokens, parts=parts, stable=stable)
-        manuscript = await anyio.to_thread.run_sync(self._store.library.manuscript, book_id(book))
-        run = self._new_run(_wished(manuscript, wish), turn, request, preview=True)
+        wish = WhatIf(
+            context=context, response=response, lore_tokens=lore_tokens, lore_share=lore_share, parts=parts,
+            stable=stable,
+        )  # fmt: skip
+        return await self.tried(book, turn, wish=wish, request=request)
+
+    async def tried(
+        self,
+        book: Book | BookId,
+        turn: Turn | HoldsTurn | None = None,
+        *,
+        wish: WhatIf = AS_IT_IS,
+        request: Request | None = None,
+        provider: Provider | None = None,
+        protocol: SamplingProtocol | None = None,
+        after: PartId | None = None,
+    ) -> Prompt:
+        """The prompt that would be sent if *wish* were true, by another provider or protocol, or after another part.
+
+        *after* is the end of any branch of the book. Raises what :meth:`what_if` raises, and ``NotFound`` for an
+        *after* that is not in the book.
+        """
+        known = await anyio.to_thread.run_sync(self._store.library.manuscript, book_id(book))
+        other = replace(known, provider=provider or known.provider, protocol=protocol or known.protocol)
+        if after is not None:
+            other = replace(other, book=replace(other.book, active_leaf=other.tree[after].id))
+        run = self._new_run(wish.of_manuscript(other), turn, request, preview=True)
         return await self._pipeline.preview(run)
 
     async def curve(
@@ -161,9 +142,9 @@ class Inspector:
                     book, turn, context=context, response=response, lore_tokens=lore_tokens
                 )
             except ContextTooSmall as error:
-                rungs.append(_too_small(context, error.budget))
+                rungs.append(Rung.too_small(context, error.budget))
             else:
-                rungs.append(_rung(context, prompt))
+                rungs.append(Rung.holding(context, prompt))
         return tuple(rungs)
 
     def apply(self, book: Book | BookId, wish: WhatIf, *, new_protocol: str = "") -> SamplingProtocol | None:
@@ -178,12 +159,12 @@ class Inspector:
             protocol = self._keep(protocol, wish, new_protocol)
         chosen = protocol.id if protocol is not None else record.protocol_id
         if wish.settings or record.protocol_id != chosen:
-            self._store.books.save(replace(_with_settings(record, wish), protocol_id=chosen))
+            self._store.books.save(replace(wish.of_book(record), protocol_id=chosen))
         return protocol
 
     def _keep(self, known: SamplingProtocol | None, wish: WhatIf, new_protocol: str) -> SamplingProtocol:
         """Store the limits of *wish*."""
-        wanted = _with_limits(known or SamplingProtocol(), wish)
+        wanted = wish.of_protocol(known or SamplingProtocol())
         if known is not None and not new_protocol:
             return self._store.protocols.save(wanted)
         return self._store.protocols.create(
@@ -250,42 +231,3 @@ class Inspector:
             if receipt is not None and (receipt.provider, receipt.model) == (provider.name, provider.model):
                 return receipt
         return None
-
-
-def _wished(manuscript: Manuscript, wish: WhatIf) -> Manuscript:
-    """The book as it would be."""
-    known = manuscript.protocol
-    protocol = _with_limits(known or SamplingProtocol(name="what if"), wish) if wish.limited else known
-    return replace(manuscript, book=_with_settings(manuscript.book, wish), protocol=protocol)
-
-
-def _with_limits(protocol: SamplingProtocol, wish: WhatIf) -> SamplingProtocol:
-    return replace(
-        protocol,
-        max_tokens=protocol.max_tokens if wish.context is None else wish.context,
-        reply_tokens=protocol.reply_tokens if wish.response is None else wish.response,
-    )
-
-
-def _with_settings(book: Book, wish: WhatIf) -> Book:
-    if not wish.settings:
-        return book
-    kept = {name: value for name, value in book.settings.items() if name != "lore_share"}
-    return replace(book, settings={**(book.settings if wish.lore_tokens is None else kept), **wish.settings})
-
-
-def _rung(context: int, prompt: Prompt) -> Rung:
-    return Rung(
-        context=context,
-        fits=True,
-        sent_parts=prompt.budget.sent_parts,
-        left_out=prompt.history.left_out,
-        entries=len(prompt.active_lore),
-        budget=prompt.budget,
-    )
-
-
-def _too_small(context: int, budget: Budget) -> Rung:
-    return Rung(
-        context=context, fits=False, sent_parts=0, left_out=budget.branch_parts, entries=0, budget=budget
-    )
