@@ -121,7 +121,7 @@ class Probe:
             found = _json(await self._exchange(provider, "GET", api_url(provider, "/models")))
         except ModelError as error:
             # Some keys may write but not list, and some servers have no list: only what stops the writing counts.
-            if error.kind in (ModelErrorKind.AUTH, ModelErrorKind.CONNECTION, ModelErrorKind.TIMEOUT):
+            if error.status is None or error.kind in (ModelErrorKind.AUTH, ModelErrorKind.TIMEOUT):
                 raise
             return []
         data = _object(found).get("data")
