@@ -16,11 +16,15 @@ from marginalia.errors import MarginaliaError
 from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.explorer import Explorer
-from marginalia.ui.house import studio_of
-from marginalia.ui.keys import KEYS
+from marginalia.ui.house import studio_of_visitor
+from marginalia.ui.keys import KEYS, PLACES
 from marginalia.ui.lens import Lens
+from marginalia.ui.preferences import Looks
+from marginalia.ui.shell import ShellView
 from marginalia.ui.theme import PAGE_SX, THEME
 from marginalia.ui.views.budget import BudgetView
+from marginalia.ui.views.contents import ContentsView
+from marginalia.ui.views.copies import CopiesView
 from marginalia.ui.views.dialogs import DialogsView
 from marginalia.ui.views.extensions import ExtensionsView
 from marginalia.ui.views.home import HomeView
@@ -28,7 +32,9 @@ from marginalia.ui.views.lore import LoreView
 from marginalia.ui.views.lorebooks import LorebooksView
 from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
+from marginalia.ui.views.preferences import PreferencesView
 from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
+from marginalia.ui.views.records import RecordsView
 from marginalia.ui.views.revisions import RevisionsView
 from marginalia.ui.views.run import RunView
 from marginalia.ui.views.search import SearchView
@@ -37,6 +43,7 @@ from marginalia.ui.views.story import StoryView
 from marginalia.ui.views.summaries import SummariesView
 from marginalia.ui.views.tree import TreeView
 from marginalia.ui.views.turn import TurnView
+from marginalia.ui.views.welcome import WelcomeView
 from marginalia.ui.workbench import Workbench
 from marginalia.values import BookId
 
@@ -55,7 +62,7 @@ def extension() -> None:
 def page(studio: Studio | None = None) -> Page:
     """The app of one session on *studio*, or on the studio of whoever is logged in."""
     try:
-        found = studio if studio is not None else studio_of(pn.state.user)
+        found = studio if studio is not None else studio_of_visitor()
     except (MarginaliaError, OSError) as error:
         return _closed(error)
     return Session(found).page
@@ -69,6 +76,8 @@ class Session:
         self._lens = Lens(self.desk)
         self._explorer = Explorer(self.desk)
         self._bench = bench = Workbench(self.desk)
+        self._looks = Looks()
+        self._shell = ShellView(self.desk, self._looks)
         self._story = StoryView(self.desk, bench)
         self._left = SidesView(
             self.desk,
@@ -78,13 +87,25 @@ class Session:
             summaries=SummariesView(self.desk, bench),
         )
         self._turn = TurnView(self.desk)
-        self._home, self._extensions = HomeView(self.desk), ExtensionsView(self.desk)
         self._keys = Keys(keys=KEYS)
         self._keys.hear(key=self._key, width=self._width)
+        self._sheets = self._over()
         self._do = self._commands()
-        self._loaded = False
         self.page = self._build()
         self._wire()
+
+    def _over(self) -> dict[str, Any]:
+        """The sheets that open over the page, by what opens them."""
+        desk, looks = self.desk, self._looks
+        return {
+            "books": HomeView(desk),
+            "extensions": ExtensionsView(desk),
+            "models": RecordsView(desk, "models"),
+            "protocols": RecordsView(desk, "protocols"),
+            "contents": ContentsView(desk),
+            "copies": CopiesView(desk),
+            "preferences": PreferencesView(desk, looks, places=PLACES[:-2], go=self._go),
+        }
 
     def _build(self) -> Page:
         desk = self.desk
@@ -95,12 +116,12 @@ class Session:
             run=RunView(desk),
             sizing_mode="stretch_both",
         )
-        shelf = LorebooksView(desk, self._explorer)
-        sheets = (shelf, self._home, self._extensions)
-        over = (DialogsView(desk), RevisionsView(desk, self._bench), *sheets, self._keys)
+        sheets = (LorebooksView(desk, self._explorer), *self._sheets.values(), DialogsView(desk))
+        over = (RevisionsView(desk, self._bench), *sheets, self._keys, self._shell)
         workspace = pn.Column(
             SearchView(desk, self._bench),
             self._story,
+            WelcomeView(desk, fill=self._turn.fill),
             self._turn,
             *over,
             sizing_mode="stretch_both",
@@ -108,27 +129,25 @@ class Session:
         )
         return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
-            header=[MastheadView(desk, books=self._home.open, extensions=self._extensions.open)],
+            header=[MastheadView(desk, places=PLACES, go=self._go)],
             sidebar=[self._left],
-            sidebar_width=264,
             sidebar_resizable=True,
             main=[workspace],
             contextbar=[self._tabs],
-            contextbar_open=True,
             contextbar_variant="auto",
-            contextbar_width=360,
             contextbar_resizable=True,
             busy_indicator=None,
             theme_config=THEME,
             sx=PAGE_SX,
+            **self._shell.first(),
         )
 
     def _wire(self) -> None:
         with edit_readonly(self.page):
             self.page.busy = False  # its link to the server's state would cost two messages for every one
         desk = self.desk
+        self._shell.attach(self.page)
         self._tabs.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
-        desk.param.watch(self._sides, ["narrow", "tight"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._remember_book, ["book"])  # pyright: ignore[reportUnknownMemberType]
         self._lens.param.watch(self._looked, ["look"])  # pyright: ignore[reportUnknownMemberType]
         pn.state.onload(self._open)
@@ -137,8 +156,7 @@ class Session:
 
     async def _open(self) -> None:
         # What is changed before the page has loaded does not get to the browser.
-        self._loaded = True
-        self._sides()
+        self._shell.load()
         asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
         await self.desk.attempt(self.desk.open(BookId(asked) if isinstance(asked, int) else None))
 
@@ -155,16 +173,14 @@ class Session:
     def _turned(self, *_: object) -> None:
         self.desk.tab = self._tabs.active
 
-    def _sides(self, *_: object) -> None:
-        if self._loaded:
-            narrow, tight = self.desk.narrow, self.desk.tight
-            self.page.param.update(sidebar_open=not tight, contextbar_open=not narrow)
-
     def _width(self, said: Said) -> None:
         self.desk.param.update(narrow=bool(said.get("narrow")), tight=bool(said.get("tight")))
 
     async def _key(self, said: Said) -> None:
-        action = self._do.get(str(said.get("name")))
+        await self._go(str(said.get("name")))
+
+    async def _go(self, name: str) -> None:
+        action = self._do.get(name)
         answer = action() if action is not None else None
         if asyncio.iscoroutine(answer):
             await answer
@@ -172,24 +188,28 @@ class Session:
     def _commands(self) -> dict[str, Callable[[], Any]]:
         desk, story, bench = self.desk, self._story, self._bench
         tabs = {f"tab {at}": (lambda at=at: self._show_tab(at)) for at in range(4)}
-        return tabs | {
-            "generate": desk.generate,
-            "stop": desk.stop,
-            "previous version": lambda: self._on_last(lambda part: desk.step(part, -1)),
-            "next version": lambda: self._on_last(lambda part: desk.step(part, 1)),
-            "regenerate": lambda: self._on_last(desk.regenerate),
-            "swipe": lambda: self._on_last(desk.swipe),
-            "previous": lambda: story.command("previous"),
-            "next": lambda: story.command("next"),
-            "edit": lambda: story.command("edit"),
-            "books": self._home.open,
-            "extensions": self._extensions.open,
-            "focus": self._focus,
-            "undo": bench.undo,
-            "redo": bench.redo,
-            "search": bench.open_search,
-            "keys": lambda: desk.wish("keys"),
-        }
+        sheets = {name: sheet.open for name, sheet in self._sheets.items()}
+        return (
+            tabs
+            | sheets
+            | {
+                "generate": desk.generate,
+                "stop": self._stop,
+                "lorebooks": self._open_lorebooks,
+                "previous version": lambda: self._on_last(lambda part: desk.step(part, -1)),
+                "next version": lambda: self._on_last(lambda part: desk.step(part, 1)),
+                "regenerate": lambda: self._on_last(desk.regenerate),
+                "swipe": lambda: self._on_last(desk.swipe),
+                "previous": lambda: story.command("previous"),
+                "next": lambda: story.command("next"),
+                "edit": lambda: story.command("edit"),
+                "focus": self._focus,
+                "undo": bench.undo,
+                "redo": bench.redo,
+                "search": bench.open_search,
+                "keys": lambda: desk.wish("keys"),
+            }
+        )
 
     def _on_last(self, action: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the action gives
         shape = self.desk.shape
@@ -200,8 +220,17 @@ class Session:
         self._tabs.active = tab
 
     def _focus(self) -> None:
-        some = self.page.sidebar_open or self.page.contextbar_open
-        self.page.param.update(sidebar_open=not some, contextbar_open=not some)
+        self._looks.focus = not self._looks.focus
+
+    def _open_lorebooks(self) -> None:
+        self._explorer.shelves += 1
+
+    def _stop(self) -> None:
+        """End the run; while nothing runs, show everything again."""
+        if self.desk.running:
+            self.desk.stop()
+        else:
+            self._looks.focus = False
 
 
 def _closed(error: Exception) -> Page:

@@ -17,6 +17,10 @@ KEYS = {
     "3": "tab 2",
     "4": "tab 3",
     "b": "books",
+    "c": "contents",
+    "l": "lorebooks",
+    "m": "models",
+    ",": "preferences",
     "x": "extensions",
     "f": "focus",
     "ctrl+z": "undo",
@@ -24,3 +28,17 @@ KEYS = {
     "ctrl+f": "search",
     "?": "keys",
 }
+
+#: The sheets that open over the page: what opens them, what people call them, their key.
+PLACES: tuple[tuple[str, str, str], ...] = (
+    ("books", "Books", "B"),
+    ("contents", "Contents of this book", "C"),
+    ("lorebooks", "Lorebooks", "L"),
+    ("models", "Models", "M"),
+    ("protocols", "Protocols", ""),
+    ("prompts", "Prompts", "P"),
+    ("extensions", "Extensions", "X"),
+    ("copies", "Copies", ""),
+    ("preferences", "Settings", ","),
+    ("keys", "All keys", "?"),
+)

@@ -54,6 +54,7 @@ _HAIRLINE = "1px solid var(--mui-palette-divider)"
 #: The page's own rules: a flat head, sides that are part of the paper, the inspector as a sheet below 500 pixels.
 PAGE_SX: dict[str, Any] = {
     "& .header": {
+        "display": "var(--mg-head, flex)",  # focus shows nothing but the text
         "backgroundColor": "var(--mui-palette-background-paper)",
         "backgroundImage": "none",
         "color": "var(--mui-palette-text-primary)",
@@ -67,8 +68,12 @@ PAGE_SX: dict[str, Any] = {
         "fontSize": "17px",
         "fontWeight": 400,
         "marginRight": "14px",
+        "@media (max-width: 600px)": {"display": "none"},
     },
+    "& .header .MuiToolbar-root": {"@media (max-width: 600px)": {"padding": "0 8px 0 12px"}},
+    "& .header .MuiIconButton-root": {"@media (max-width: 600px)": {"margin": 0, "padding": "7px"}},
     "& .MuiToolbar-root": {"minHeight": "52px !important"},
+    "& .main .MuiToolbar-root, & nav .MuiToolbar-root": {"display": "var(--mg-head, flex)"},
     "& .sidebar, & .contextbar": {
         "backgroundColor": "var(--mui-palette-background-default)",
         "backgroundImage": "none",

@@ -113,7 +113,8 @@ def test_the_authors_note_is_written_and_stands_in_the_budget(
     app: App, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(app.book(2))
-    page.get_by_role("button", name="Extensions").click()
+    page.get_by_role("button", name="Places").click()
+    page.get_by_role("menuitem", name="Extensions").click()
     shelf = page.get_by_role("dialog", name="Extensions")
     note = shelf.get_by_role("region", name="Author's note")
     note.get_by_label("Text").fill("It rains all day, and nobody says so.")
@@ -125,7 +126,8 @@ def test_the_authors_note_is_written_and_stands_in_the_budget(
     expect(budget.get_by_text("inserts", exact=True)).to_be_visible()
 
     page.reload()
-    page.get_by_role("button", name="Extensions").click()
+    page.get_by_role("button", name="Places").click()
+    page.get_by_role("menuitem", name="Extensions").click()
     expect(note.get_by_label("Text")).to_have_value("It rains all day, and nobody says so.")
     shelf.get_by_role("checkbox", name="Author's note").uncheck()
     expect(note).to_be_hidden()

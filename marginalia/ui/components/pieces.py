@@ -95,6 +95,7 @@ class Masthead(Piece):
     state = param.Dict(
         default={"kind": "none", "short": "", "text": ""}, doc="How the model is: kind, short, text."
     )
+    places = param.List(default=[], doc="The sheets that can be opened: name, label and key.")
 
     _esm = script("masthead")
     _stylesheets = style("masthead")

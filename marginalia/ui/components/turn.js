@@ -72,7 +72,7 @@ export function render({ model }) {
       h("button", { class: "link strong", type: "button", onclick: () => say("answer", { yes: true }) }, "Yes"),
       h("button", { class: "link", type: "button", onclick: () => say("answer", { yes: false }) }, "No"))
   }
-  const say = connect(model, { sent, focus: () => inputs.instructions.focus() })
+  const say = connect(model, { sent, focus: () => inputs.instructions.focus(), fill: (message) => { inputs.instructions.value = message.instructions; touched.add("instructions"); keep(); later(); inputs.instructions.focus() } })
   model.on(["running", "blocked", "status"], state); model.on(["trouble", "question"], troubles)
   model.on(["draft_key", "carried"], () => queueMicrotask(fill))
   model.on("remove", () => clearInterval(ticking))

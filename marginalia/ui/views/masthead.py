@@ -9,7 +9,8 @@ from marginalia.ui.view import View
 from marginalia.values import Book, BookId
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
@@ -21,18 +22,18 @@ _ALL = -3
 
 
 class MastheadView(View):
-    """Shows what the desk has open, and asks it for something else."""
+    """Shows what the desk has open, and asks it for something else; *go* opens one of the *places*."""
 
     def __init__(
-        self, desk: Desk, *, books: Callable[[], Awaitable[None]], extensions: Callable[[], Awaitable[None]]
+        self, desk: Desk, *, places: Sequence[tuple[str, str, str]], go: Callable[[str], Any]
     ) -> None:
         super().__init__(desk)
-        self._bar = Masthead(sizing_mode="stretch_width")
-        self._all_books = books
+        self._bar = Masthead(sizing_mode="stretch_width", places=[list(each) for each in places])
+        self._go = go
         self._bar.hear(
             book=self._book, provider=self._provider, protocol=self._protocol,
             keys=lambda _: desk.wish("keys"), settings=lambda _: desk.wish("book"),
-            extensions=lambda _: extensions(),
+            place=lambda said: go(str(said.get("name"))),
         )  # fmt: skip
         self.follow("book", "library", "model_state", then=self._update)
 
@@ -65,7 +66,7 @@ class MastheadView(View):
         if chosen == NEW:
             self.desk.wish("new book")
         elif chosen == _ALL:
-            await self._all_books()
+            await self._go("books")
         elif chosen:
             await self.desk.open_book(BookId(chosen))
 

@@ -45,6 +45,10 @@ class TurnView(View):
         """Put the cursor where the next part is asked for."""
         self._panel.tell("focus")
 
+    def fill(self, instructions: str) -> None:
+        """Have an instruction stand there as if it had been typed."""
+        self._panel.tell("fill", instructions=instructions)
+
     async def _carry(self, *_: object) -> None:
         """The first three fields come from the last part of the branch."""
         desk = self.desk
