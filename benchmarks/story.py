@@ -3,7 +3,7 @@
 * opening a book (nothing in memory) and reading its leaf, and what a page shows of it: 10,000 parts against 100
 * the same with the file opened before, and once everything is in memory
 * writing: open and withdraw a part, edit, undo, redo
-* searching 10,000 parts of 500 words on all branches, the first time and again
+* searching 10,000 parts of 500 words on all branches: never opened, with nothing in memory, and again
 * drawing the tree of 5,000 and 10,000 parts
 """
 
@@ -60,12 +60,7 @@ def main() -> None:
             "opening a part and withdrawing it", lambda book: _open_and_withdraw(store, book), short, long
         )
         _compare("an edit, undone and done again", lambda book: _edit(store, book), short, long)
-        for query in ("lamp", '"lamp went" o*t', "nothinglikethis"):
-            first = _median(lambda query=query: store.story.search(long, query), 1, lambda: forget(store))
-            again = _median(lambda query=query: store.story.search(long, query))
-            print(
-                f"search {query!r} in 10,000 parts of 500 words: first {first:.0f} ms, again {again:.1f} ms"
-            )
+        _searches(store, long)
         for size in (5_000, 10_000):
             book = _book(store, size, branches=True, words=5)
             folded, opened = (
@@ -89,6 +84,19 @@ def _compare(
         many.append(_median(lambda: work(long), 1, before))
     one, other = statistics.median(few), statistics.median(many)
     print(f"{what}: 100 parts {one:.2f} ms, 10,000 parts {other:.2f} ms, ratio {other / one:.2f}")
+
+
+def _searches(store: Store, long: Book) -> None:
+    """Before the book was ever opened in a window, which prepares the search, and afterwards."""
+    queries = ("lamp", '"lamp went" o*t', "nothinglikethis", "e")
+    took = _median(lambda: store.story.search(long, "lamp"), 1, lambda: forget(store))
+    print(f"search in 10,000 parts of 500 words that were never opened: {took:.0f} ms")
+    took = _median(lambda: store.story.prepare_search(long), 1)
+    print(f"preparing the search, aside, once in the life of a book: {took:.0f} ms")
+    for query in queries:
+        first = _median(lambda query=query: store.story.search(long, query), 5, lambda: forget(store))
+        again = _median(lambda query=query: store.story.search(long, query))
+        print(f"search {query!r}: nothing in memory {first:.0f} ms, again {again:.1f} ms")
 
 
 def _starts(folder: Path) -> None:

@@ -12,6 +12,7 @@ from marginalia.store.codec import bare, to_json
 from marginalia.store.journal import forget_steps
 from marginalia.store.memory import Key
 from marginalia.store.pages import pages_key
+from marginalia.store.searchable import searchable_key
 from marginalia.values import PartId
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from marginalia.values import BookId
 
 _BATCH = 2000  # rows of one statement
-_STORY_TABLES = ("part_text", "part", "receipt", "summary", "draft")
+_STORY_TABLES = ("part_text", "search_text", "part", "receipt", "summary", "draft")
 _COLUMNS = {
     "part": (
         "id BIGINT, uid VARCHAR, book_id BIGINT, parent_id BIGINT, text_id BIGINT, summary_id BIGINT, "
@@ -63,6 +64,7 @@ def clear_story(transaction: Transaction, book: BookId) -> None:
     for table in _STORY_TABLES:
         transaction.rows(f"DELETE FROM {table} WHERE book_id = ?", book)  # noqa: S608 - names of ours
     transaction.rows("DELETE FROM trash WHERE book_id = ? AND kind IN ('part', 'summary')", book)
+    transaction.forget(searchable_key(book))
     forget_steps(transaction, book)
 
 

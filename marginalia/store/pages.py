@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from marginalia.lore.book import FilledLorebook
-from marginalia.store.folded import Folded
 from marginalia.store.memory import Key
 from marginalia.story.parts import Part, Summary
 from marginalia.story.tree import Node, StoryTree
@@ -78,8 +77,8 @@ def weigh(value: object) -> int:
         return len(value.part.text) + len(value.part.reasoning) + len(value.part.background_lore) + 2000
     if isinstance(value, Pages):
         return 400 * (len(value.tree) + 1)
-    if isinstance(value, Folded):
-        return value.size + 1
+    if isinstance(value, frozenset):
+        return 60 * (len(cast("frozenset[object]", value)) + 1)
     if isinstance(value, FilledLorebook):
         return sum(len(entry.payload) + 2000 for entry in value.entries) + 1
     return 0

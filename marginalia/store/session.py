@@ -63,7 +63,8 @@ class Session:
 
         Reading columns costs next to nothing per row, however many there are.
         """
-        return self._moment(table, statements)
+        sql, given = table
+        return self._moment((sql, [storable(each) for each in given]), statements)
 
     def known(self, key: Key[T]) -> T | None:
         """A remembered value, if there is one."""

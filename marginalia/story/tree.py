@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from marginalia.errors import NotFound
-from marginalia.story.columns import NO_COLUMNS, Columns, Sums
+from marginalia.story.columns import MICROSECOND, NO_COLUMNS, Columns, Sums
 from marginalia.story.node import Node
-from marginalia.values import PartId
+from marginalia.values import EPOCH, PartId
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -163,6 +163,14 @@ class StoryTree:
     def age(self, part: PartId) -> tuple[datetime, PartId]:
         """What siblings are ordered by: when the part was made, then its id."""
         return self[part].created, part
+
+    def by_age(self, parts: Iterable[PartId]) -> list[PartId]:
+        """Parts in the order in which they were made, ties by id."""
+        wanted = list(parts)
+        ages = self._columns.ages(part for part in wanted if part not in self._laid)
+        laid = (self[part] for part in wanted if part in self._laid)
+        ages += [((node.created - EPOCH) // MICROSECOND, node.id) for node in laid]
+        return [part for _, part in sorted(ages)]
 
     def blank(self, part: PartId) -> bool:
         """Whether a part has no text."""

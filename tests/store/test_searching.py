@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,16 +12,23 @@ from hypothesis import strategies as st
 
 from marginalia.errors import NotFound
 from marginalia.store import Store
-from marginalia.store.folded import Folded
-from marginalia.store.memory import Key
+from marginalia.store import searchable as searchable_module
+from marginalia.store.backup_write import clear_story
+from marginalia.store.searchable import searchable_key
 from marginalia.story.outline import Count
 from marginalia.story.search import Query, fold
 from marginalia.values import Book, NewPart, PartId
-from tests.store.helpers import open_store, opening
+from tests.store.helpers import forget, open_store, opening
 
 
 def found(store: Store, book: Book, query: str) -> list[PartId]:
     return [hit.part for hit in store.story.search(book, query)]
+
+
+def rows(store: Store) -> list[str]:
+    """What is stored to be searched."""
+    read = store._desk.database.read
+    return [row[0] for row in read(lambda session: session.rows("SELECT folded FROM search_text"))]
 
 
 def test_all_branches_are_searched_and_hits_say_whether_they_are_on_the_one_that_is_read(
@@ -40,11 +48,13 @@ def test_all_branches_are_searched_and_hits_say_whether_they_are_on_the_one_that
 def test_a_prepared_search_reads_no_text_any_more(store: Store, book: Book) -> None:
     part = store.story.append(book, "The ferry")
     store.story.prepare_search(book)
-    key: Key[Folded] = Key("folded", book.id)
-    kept = store._desk.database._memory.known(key)
-    assert kept is not None
-    assert list(kept.texts.values()) == ["the ferry"]
+    assert rows(store) == ["the ferry"]
+    memory = store._desk.database._memory
+    store._desk.database.write(lambda transaction: transaction.rows("UPDATE part_text SET text = 'no more'"))
     assert found(store, book, "ferry") == [part.id]
+    assert memory.known(searchable_key(book.id)) == {1}
+    store.story.prepare_search(book)
+    assert rows(store) == ["the ferry"]
 
 
 def test_edits_deletions_and_undoing_are_found_as_they_are_now(store: Store, book: Book) -> None:
@@ -99,6 +109,8 @@ def test_searching_agrees_with_a_scan_of_all_texts(
         parts = [store.story.append(book, text) for text in texts]
         for at, text in edits:
             found(store, book, query)
+            if at % 2:
+                store.story.prepare_search(book)
             if parts:
                 store.story.edit(parts[at % len(parts)], text)
         expected = [
@@ -109,18 +121,41 @@ def test_searching_agrees_with_a_scan_of_all_texts(
         store.close()
 
 
-def test_what_is_kept_ready_for_searching_is_bounded_by_the_book(store: Store, book: Book) -> None:
+def test_what_is_kept_for_searching_is_bounded_by_the_book(
+    store: Store, book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searchable_module, "_SPARE", 3)
     part = store.story.append(book, "text 0")
-    found(store, book, "text")
-    for number in range(1, 30):
+    for number in range(1, 9):
         store.story.edit(part, f"text {number}")
-        found(store, book, "text")
-    key: Key[Folded] = Key("folded", book.id)
-    kept = store._desk.database._memory.known(key)
-    assert kept is not None
-    kept.texts = dict.fromkeys(range(-10_000, 0), "older")
-    assert found(store, book, "text") == [part.id]
-    assert (len(kept.texts), kept.size) == (1, len("text 29"))
+        store.story.prepare_search(book)
+        assert len(rows(store)) <= 5
+        assert found(store, book, f"text {number}") == [part.id]
+
+
+def test_a_book_that_is_deleted_for_good_leaves_nothing_to_search(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "m.db")
+    book = store.books.create(name="B")
+    store.story.append(book, "The ferry")
+    store.story.prepare_search(book)
+    store._desk.database.write(lambda transaction: clear_story(transaction, book.id))
+    assert rows(store) == []
+    forget(store)
+    assert found(store, book, "ferry") == []
+    store.close()
+
+
+def test_a_file_without_search_texts_is_searched_all_the_same_after_a_restart(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "m.db")
+    book = store.books.create(name="B")
+    parts = [store.story.append(book, f"The ferry {number}") for number in range(3)]
+    store.story.prepare_search(book)
+    parts.append(store.story.append(book, "Another ferry"))
+    store.close()
+    store = open_store(tmp_path / "m.db")
+    assert len(rows(store)) == 3
+    assert found(store, book, "ferry") == [part.id for part in parts]
+    store.close()
 
 
 def test_the_leaf_for_a_found_part_is_told_and_not_activated(store: Store, book: Book) -> None:
