@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,13 +9,13 @@ from typing import Any, cast
 from marginalia.errors import ModelError, ModelErrorKind
 from marginalia.inference.answer import AnswerReader
 from marginalia.inference.client import OpenAIClient, lesson
-from marginalia.inference.connection import api_url, connection, is_local, root_url
+from marginalia.inference.connection import api_url, is_local, root_url
 from marginalia.inference.dialect import Dialect
-from marginalia.inference.errors import from_response
-from marginalia.inference.wire import as_sent, encoded, with_additional
+from marginalia.inference.exchange import LOOK_TIMEOUT, Exchange, as_json, as_object, number_of
+from marginalia.inference.text_counter import TextCounter
+from marginalia.inference.wire import as_sent, with_additional
 from marginalia.values import Message, Provider
 
-_LOOK_TIMEOUT = 10.0
 _MODEL_LIST_CONTEXT = (
     "loaded_context_length",
     "max_model_len",
@@ -24,7 +23,6 @@ _MODEL_LIST_CONTEXT = (
     "context_window",
     "max_context_length",
 )
-_COUNTS = ("input_tokens", "count", "length", "value", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +30,15 @@ class ConnectionReport:
     """What a connection test found.
 
     ``models`` is empty where the server has no list. ``context`` is in tokens, ``context_source`` says who told it.
-    ``counting`` names the path that counts tokens exactly, ``learned`` what the server wants differently.
+    ``counting`` names the path that counts whole chats exactly, ``counting_texts`` who counts single texts and how;
+    ``learned`` is what the server wants differently.
     """
 
     models: tuple[str, ...] = ()
     context: int | None = None
     context_source: str = ""
     counting: str = ""
+    counting_texts: str = ""
     learned: tuple[str, ...] = ()
 
 
@@ -47,6 +47,8 @@ class Probe:
 
     def __init__(self, client: OpenAIClient) -> None:
         self._client = client
+        self._exchange = Exchange(client)
+        self.texts = TextCounter(self._exchange)
         self._counting: dict[tuple[str, str], str] = {}
 
     async def test(self, provider: Provider) -> ConnectionReport:
@@ -64,8 +66,16 @@ class Probe:
             context=context,
             context_source=source,
             counting=self._counting.get(_identity(provider), ""),
+            counting_texts=await self._way_to_count(provider),
             learned=learned,
         )
+
+    async def _way_to_count(self, provider: Provider) -> str:
+        self.texts.forget(provider)
+        try:
+            return await self.texts.way(provider)
+        except ModelError:
+            return ""
 
     async def models(self, provider: Provider) -> tuple[str, ...]:
         """The ids in the server's model list; empty when it has none."""
@@ -92,40 +102,28 @@ class Probe:
         }
         for way in [known] if known else ways:
             try:
-                found = _json(await self._exchange(provider, "POST", ways[way], sent, timeout=_LOOK_TIMEOUT))
+                found = as_json(await self._exchange(provider, "POST", ways[way], sent, timeout=LOOK_TIMEOUT))
             except ModelError as error:
                 if error.status is None:
                     # Nobody answered, which says nothing about whether the server can count.
                     return None
                 continue
-            if (number := _number_of(found)) is not None:
+            if number := number_of(found):  # no chat has none
                 self._counting[_identity(provider)] = way
                 return number
         self._counting[_identity(provider)] = ""
         return None
 
-    async def count_text(self, provider: Provider, text: str) -> int | None:
-        """The exact number of tokens of *text* alone; ``None`` where nobody counts."""
-        # llama.cpp reads "content", vLLM "prompt"; both pass over the name they do not know.
-        body = {
-            "model": provider.model,
-            "content": text,
-            "prompt": text,
-            "add_special": False,
-            "add_special_tokens": False,
-        }
-        return _number_of(await self._ask(provider, "POST", root_url(provider, "/tokenize"), body))
-
     async def _model_list(self, provider: Provider) -> list[dict[str, Any]]:
         try:
-            found = _json(await self._exchange(provider, "GET", api_url(provider, "/models")))
+            found = as_json(await self._exchange(provider, "GET", api_url(provider, "/models")))
         except ModelError as error:
             # Some keys may write but not list, and some servers have no list: only what stops the writing counts.
             if error.status is None or error.kind in (ModelErrorKind.AUTH, ModelErrorKind.TIMEOUT):
                 raise
             return []
-        data = _object(found).get("data")
-        return [_object(each) for each in cast("list[object]", data)] if isinstance(data, list) else []
+        data = as_object(found).get("data")
+        return [as_object(each) for each in cast("list[object]", data)] if isinstance(data, list) else []
 
     async def _ask_for_one_token(self, provider: Provider) -> tuple[str, ...]:
         spoken, learned = [self._client.dialect(provider)], list[str]()
@@ -152,8 +150,8 @@ class Probe:
         )
         if (told := _context_of(entry)) is not None:
             return told, "the server's model list"
-        props = _object(await self._ask(provider, "GET", root_url(provider, "/props")))
-        told = _positive(_object(props.get("default_generation_settings")).get("n_ctx"))
+        props = as_object(await self._ask(provider, "GET", root_url(provider, "/props")))
+        told = _positive(as_object(props.get("default_generation_settings")).get("n_ctx"))
         if told is not None or not is_local(provider.base_url):
             return told, "/props" if told is not None else ""
         return await self._local_context(provider)
@@ -161,14 +159,14 @@ class Probe:
     async def _local_context(self, provider: Provider) -> tuple[int | None, str]:
         """Where servers on one's own machine tell it: LM Studio, Ollama, KoboldCpp."""
         for path, name in (("/api/v0/models", "data"), ("/api/ps", "models")):
-            found = _object(await self._ask(provider, "GET", root_url(provider, path))).get(name)
-            for model in map(_object, cast("list[object]", found) if isinstance(found, list) else ()):
+            found = as_object(await self._ask(provider, "GET", root_url(provider, path))).get(name)
+            for model in map(as_object, cast("list[object]", found) if isinstance(found, list) else ()):
                 if provider.model in (model.get("id"), model.get("model"), model.get("name")):
                     told = _positive(model.get("loaded_context_length") or model.get("context_length"))
                     if told is not None:
                         return told, path
         path = "/api/extra/true_max_context_length"
-        told = _positive(_object(await self._ask(provider, "GET", root_url(provider, path))).get("value"))
+        told = _positive(as_object(await self._ask(provider, "GET", root_url(provider, path))).get("value"))
         return told, path if told is not None else ""
 
     async def _ask(
@@ -176,27 +174,9 @@ class Probe:
     ) -> object:
         """What is there, or ``None``: these paths are nobody's duty."""
         try:
-            return _json(await self._exchange(provider, method, url, body, timeout=_LOOK_TIMEOUT))
+            return as_json(await self._exchange(provider, method, url, body, timeout=LOOK_TIMEOUT))
         except ModelError:
             return None
-
-    async def _exchange(
-        self,
-        provider: Provider,
-        method: str,
-        url: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,  # noqa: ASYNC109 - given on to httpx
-    ) -> bytes:
-        content = None if body is None else encoded(body)
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        key, hosts = self._client.key_of(provider), self._client.hosts
-        async with connection(provider, key, timeout=timeout, hosts=hosts) as client:
-            response = await client.request(method, url, content=content, headers=headers)
-            if not response.is_success:
-                raise from_response(response.status_code, response.headers, response.content)
-            return response.content
 
 
 def _one_token(provider: Provider, dialect: Dialect) -> dict[str, Any]:
@@ -215,37 +195,17 @@ def _check_answer(content: bytes) -> None:
         pass
 
 
-def _json(content: bytes) -> object:
-    try:
-        return json.loads(content)
-    except ValueError:
-        return None
-
-
 def _identity(provider: Provider) -> tuple[str, str]:
     return provider.base_url, provider.model
 
 
 def _context_of(model: Mapping[str, Any]) -> int | None:
     # What is loaded now counts; what the model was trained for may be far more than this server gives it.
-    told = _positive(_object(model.get("meta")).get("n_ctx"))
+    told = _positive(as_object(model.get("meta")).get("n_ctx"))
     if told is None:
         told = next(filter(None, (_positive(model.get(name)) for name in _MODEL_LIST_CONTEXT)), None)
-    top = _positive(_object(model.get("top_provider")).get("context_length"))
+    top = _positive(as_object(model.get("top_provider")).get("context_length"))
     return told if top is None or told is None else min(told, top)
-
-
-def _number_of(found: object) -> int | None:
-    known = _object(found)
-    for name in _COUNTS:
-        if isinstance(known.get(name), int):
-            return cast("int", known[name])
-    tokens = known.get("tokens")
-    return len(cast("list[object]", tokens)) if isinstance(tokens, list) and tokens else None
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _positive(value: object) -> int | None:

@@ -181,7 +181,11 @@ class ScriptedServer:
     def _token_count(path: str, request: Recorded) -> Status:
         count = WordTokenizer().count
         if path == "/tokenize":
-            return Status(200, {"tokens": list(range(count(str(request.body["content"]))))})
+            content: str | list[str | int] = request.body["content"]
+            pieces = [content] if isinstance(content, str) else content
+            # As llama.cpp does: numbers in a list are tokens already.
+            tokens = [[each] if isinstance(each, int) else list(range(count(each))) for each in pieces]
+            return Status(200, {"tokens": [token for piece in tokens for token in piece]})
         if path == "/chat/completions/input_tokens":
             number = sum(count(str(message["content"])) for message in request.body["messages"])
             return Status(200, {"input_tokens": number, "object": "response.input_tokens"})
