@@ -113,7 +113,7 @@ class Session:
             budget=BudgetView(desk, self._lens),
             lore=LoreView(desk, self._explorer),
             prompt=PromptView(desk, self._lens),
-            run=RunView(desk),
+            run=RunView(desk, self._lens),
             sizing_mode="stretch_both",
         )
         sheets = (LorebooksView(desk, self._explorer), *self._sheets.values(), DialogsView(desk))

@@ -36,3 +36,10 @@ class Mark(Piece):
 
     _esm = script("mark")
     _stylesheets = style("mark")
+
+
+class TimelinePicture(Piece):
+    """Bars on one scale of time, in a table that can be read without seeing them."""
+
+    _esm = script("timeline")
+    _stylesheets = style("timeline")
