@@ -1,7 +1,7 @@
 """Kill a studio (-9) again and again and look for what it acknowledged: ``uv run python -m benchmarks.kills [ROUNDS]``.
 
 Of the rounds, six in ten kill a studio that writes, edits, imports and generates at the same time, two in ten one that
-only streams (and look at how much of the newest text is left), two in ten the upgrade of a database of the first schema.
+only streams (and look at how much of the newest text is left), two in ten the upgrade of a database of schema 1.
 """
 
 from __future__ import annotations
