@@ -34,6 +34,10 @@ USER_SETTINGS: Mapping[str, str] = {
     "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
     "extensions": 'which extensions were switched: `{"on": [], "off": []}`',
     "books.opened": "when each book was last opened in the app",
+    "desk.preferences": "how the app reads (`font`, `size`, `measure`, `theme`), and what new books are written by "
+    "(`provider_id`, `protocol_id`)",
+    "desk.panes": "which sides of the page are open, and how wide they are",
+    "desk.welcomed": "whether the sentences of the first visit were read",
     "extension.snippets": 'the texts that `{{snippet::name}}` prints: `{"texts": {}}`',
 }
 """Keys of `studio.settings`."""

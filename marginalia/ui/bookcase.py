@@ -10,6 +10,7 @@ from marginalia.errors import FormatError, InvalidInput
 from marginalia.export import FORMATS
 from marginalia.store.backup_file import is_backup
 from marginalia.studio.names import file_name
+from marginalia.ui.preferences import read_preferences
 from marginalia.ui.words import ago, count
 
 if TYPE_CHECKING:
@@ -72,10 +73,17 @@ def next_book(studio: Studio, book: BookId) -> BookId | None:
 
 
 def new_book(studio: Studio, name: str, like: Book | None, library: Library) -> Book:
-    """An empty book, written by the model and the protocol of *like*, else by the first there are."""
-    provider = _living(like.provider_id if like is not None else None, library.providers)
-    protocol = _living(like.protocol_id if like is not None else None, library.protocols)
+    """An empty book, written by what the user set for new books, else as *like* is, else by the first there are."""
+    provider, protocol = usual(studio, like, library)
     return studio.books.create(name=name, provider=provider, protocol=protocol)
+
+
+def usual(studio: Studio, like: Book | None, library: Library) -> tuple[int | None, int | None]:
+    """The model and the protocol that a new book gets, see :func:`new_book`."""
+    set_, (providers, protocols) = read_preferences(studio), (library.providers, library.protocols)
+    provider = set_.provider_id if _there(set_.provider_id, providers) else like and like.provider_id
+    protocol = set_.protocol_id if _there(set_.protocol_id, protocols) else like and like.protocol_id
+    return _living(provider, providers), _living(protocol, protocols)
 
 
 def rename(studio: Studio, book: BookId, name: str) -> Book:
@@ -173,8 +181,11 @@ def _furnished(book: Book, like: Book | None, library: Library) -> Book:
 
 def _living(wanted: int | None, pairs: tuple[tuple[int, str], ...]) -> int | None:
     """*wanted* where it still exists, else the first there is."""
-    known = [each for each, _ in pairs]
-    return wanted if wanted in known else next(iter(known), None)
+    return wanted if _there(wanted, pairs) else next((each for each, _ in pairs), None)
+
+
+def _there(wanted: int | None, pairs: tuple[tuple[int, str], ...]) -> bool:
+    return any(each == wanted for each, _ in pairs)
 
 
 def _row(studio: Studio, book: Book, last: datetime, now: datetime) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from marginalia.models import BookModel, ProtocolModel, ProviderModel
+from marginalia.ui.bookcase import usual
 from marginalia.ui.connecting import UNCONNECTED, save_provider, try_connection
 from marginalia.ui.forms import described, fill
 from marginalia.ui.work import aside
@@ -84,12 +85,8 @@ class Sheets:
 
     def _new_book_section(self) -> dict[str, Any]:
         model, library = BookModel(), self._desk.library
-        if self._desk.book is not None:
-            model.param.update(
-                provider_id=self._desk.book.provider_id, protocol_id=self._desk.book.protocol_id
-            )
-        else:
-            model.param.update(provider_id=_first(library.providers), protocol_id=_first(library.protocols))
+        provider, protocol = usual(self._desk.studio, self._desk.book, library)
+        model.param.update(provider_id=provider, protocol_id=protocol)
         only = ("name", "description", "provider_id", "protocol_id", "lorebook_id")
         fields = described(model, only=only, wide=("name",), areas=("description",), choices=self._choices())
         return _section("book", "Book", 0, fields, save="Create")
@@ -229,7 +226,3 @@ def _wrong(model: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN40
 
 def _known(pairs: tuple[tuple[int, str], ...], wanted: int | None) -> int | None:
     return wanted if any(each == wanted for each, _ in pairs) else None
-
-
-def _first(pairs: tuple[tuple[int, str], ...]) -> int | None:
-    return pairs[0][0] if pairs else None

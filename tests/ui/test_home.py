@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -13,8 +13,9 @@ import pytest
 
 from marginalia import Studio
 from marginalia.errors import FormatError, InvalidInput, MarginaliaError
-from marginalia.extensions.api import Extension, Host, Table
+from marginalia.extensions.api import Extension, Host, Panel, Table
 from marginalia.extensions.authors_note import Note
+from marginalia.extensions.data import typed
 from marginalia.pipeline.events import BeforePrepareGeneration
 from marginalia.studio.lorebooks import Upload
 from marginalia.ui.bookcase import (
@@ -31,7 +32,8 @@ from marginalia.ui.bookcase import (
     take_in,
     trash_rows,
 )
-from marginalia.ui.extending import extension_rows, filled, form_fields, shown_row, store_form
+from marginalia.ui.extending import extension_rows, fields_of, filled, form_fields, shown_row, store_form
+from marginalia.ui.preferences import save_preferences
 from marginalia.ui.reading import read_library
 from marginalia.values import Book
 
@@ -93,6 +95,17 @@ def test_a_new_book_is_written_as_the_open_one_is(studio: Studio, book: Book) ->
     assert new_book(studio, "First", gone, read_library(studio)).provider_id == book.provider_id
     with pytest.raises(InvalidInput):
         new_book(studio, " ", book, read_library(studio))
+
+
+def test_a_new_book_is_written_by_what_was_set_for_new_books_while_that_exists(
+    studio: Studio, book: Book
+) -> None:
+    other = studio.providers.create(name="Another", base_url="http://127.0.0.1:9/v1", model="m")
+    save_preferences(studio, {"provider_id": other.id, "protocol_id": 999})
+    made = new_book(studio, "Next", book, read_library(studio))
+    assert (made.provider_id, made.protocol_id) == (other.id, book.protocol_id)
+    studio.providers.delete(other)
+    assert new_book(studio, "After", book, read_library(studio)).provider_id == book.provider_id
 
 
 def test_a_copy_has_the_story_and_a_name_of_its_own(studio: Studio, book: Book) -> None:
@@ -168,7 +181,7 @@ def test_what_is_no_book_leaves_nothing_behind(studio: Studio, book: Book) -> No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    title: str = ""
+    title: str = field(default="", metadata={"label": "Heading", "help": "What stands on top."})
     share: float = 0.5
     most: int | None = None
     tags: tuple[str, ...] = ()
@@ -196,10 +209,43 @@ def test_what_cannot_be_used_is_named_and_changes_nothing() -> None:
 
 def test_the_authors_note_is_kept_with_the_book(studio: Studio, book: Book) -> None:
     note = next(each for each in studio.extensions.panels if each.owner == "authors-note")
-    assert note.panel.form is not None
-    errors = store_form(note.panel.form, studio, book.id, {"text": "Rain.", "depth": "2", "role": "user"})
+    errors = store_form(note.panel, studio, book.id, {"text": "Rain.", "depth": "2", "role": "user"})
     assert errors == {}
-    assert note.panel.form.of(studio.books.get(book)) == Note(text="Rain.", depth=2, role="user")
+    kept = {each["name"]: each["value"] for each in fields_of(note.panel, studio, book.id)}
+    assert kept == {"text": "Rain.", "private": "", "depth": 2, "role": "user", "on": True}
+    assert typed(Note, studio.books.get(book).settings["authors_note"]) == Note(
+        text="Rain.", depth=2, role="user"
+    )
+
+
+def test_data_of_the_user_is_filled_in_too(studio: Studio, book: Book) -> None:
+    class Mine(Extension):
+        name = "mine"
+
+        def install(self, host: Host) -> None:
+            host.panel(Panel(title="Mine", show=self.show, form=host.user_data(Kept)))
+
+        def show(self, _studio: object, _book: object, _prompt: object) -> str:
+            return ""
+
+    studio.extensions.install([Mine()])
+    (mine,) = [each.panel for each in studio.extensions.panels if each.owner == "mine"]
+    assert store_form(mine, studio, book.id, {"title": "T"}) == {}
+    assert studio.settings.get("extension.mine")["title"] == "T"
+    (title,) = [each for each in fields_of(mine, studio, book.id) if each["name"] == "title"]
+    assert (title["value"], title["label"], title["doc"]) == ("T", "Heading", "What stands on top.")
+
+
+def test_a_snippet_is_added_and_taken_away_through_its_form(studio: Studio, book: Book) -> None:
+    studio.extensions.enable("snippets")
+    (snippets,) = [each.panel for each in studio.extensions.panels if each.owner == "snippets"]
+    assert store_form(snippets, studio, book.id, {"name": " ", "text": "x"}) == {
+        "": "A snippet needs a name."
+    }
+    assert store_form(snippets, studio, book.id, {"name": "winter", "text": "Cold."}) == {}
+    assert studio.settings.get("extension.snippets") == {"texts": {"winter": "Cold."}}
+    assert store_form(snippets, studio, book.id, {"name": "winter", "text": ""}) == {}
+    assert studio.settings.get("extension.snippets") == {"texts": {}}
 
 
 def test_what_a_panel_shows_runs_nothing_and_is_not_endless() -> None:
