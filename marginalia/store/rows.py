@@ -31,7 +31,7 @@ _COLUMNS = (
     "SELECT id ids, coalesce(parent_id, 0) parents, tokens::BIGINT tokens, words::BIGINT words, "  # noqa: S608 - numbers of ours
     f"{BLANK} * blank::BIGINT + {PARTIAL} * partial::BIGINT + {BOOKMARKED} * bookmarked::BIGINT flags, "
     "coalesce(summary_id, 0) summaries, text_id texts, epoch_us(created_at) created "
-    "FROM part WHERE book_id = ? AND deleted_at IS NULL ORDER BY id"
+    "FROM part WHERE book_id = ? AND deleted_at IS NULL"
 )
 _LABELS = "SELECT id, label FROM part WHERE book_id = ? AND deleted_at IS NULL AND label <> ''"
 _NODE = "id, parent_id, tokens, words, blank, partial, summary_id, text_id, created_at, label, bookmarked"
@@ -207,7 +207,7 @@ def _load_pages(session: Session, book: BookId) -> Pages:
     columns, (labels, summaries, drafts) = session.moment(
         (_COLUMNS, [book]), (_LABELS, [book]), (_SUMMARIES, [book]), (_DRAFTS, [book])
     )
-    tree = StoryTree(columns=Columns(**columns, labels=dict(labels)))
+    tree = StoryTree(columns=Columns.of(dict(labels), **columns))
     return Pages(
         tree=tree,
         summaries={row[0]: _summary(row) for row in summaries},

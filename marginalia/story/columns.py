@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,15 @@ class Columns:
     _families: dict[PartId | None, tuple[PartId, ...]] = field(
         default_factory=dict[PartId | None, tuple[PartId, ...]], init=False, repr=False
     )
+
+    @classmethod
+    def of(cls, labels: Mapping[PartId, str], **columns: Numbers) -> Self:
+        """Columns of rows that come in any order."""
+        ids = columns["ids"]
+        if (ids[1:] < ids[:-1]).any():  # a database gives rows of a book mostly as they came
+            order = np.argsort(ids)
+            columns = {name: column[order] for name, column in columns.items()}
+        return cls(labels=labels, **cast("dict[str, Any]", columns))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -105,7 +114,7 @@ class Columns:
     @cached_property
     def numbers(self) -> list[PartId]:
         """The ids, by row."""
-        return [PartId(number) for number in self.ids.tolist()]
+        return cast("list[PartId]", self.ids.tolist())
 
     @cached_property
     def above(self) -> list[int]:

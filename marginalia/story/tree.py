@@ -257,13 +257,12 @@ class StoryTree:
     def _climb(self, part: PartId, path: list[PartId]) -> PartId | None:
         """Add *part* to *path* and what is above it, as long as rows know it; the answer is where to go on."""
         numbers, above = self._columns.numbers, self._columns.above
-        row = self._columns.row(part)
-        while True:
+        known = self._laid.keys() | self._branches.keys()
+        row = top = self._columns.row(part)
+        while row >= 0 and (not known or numbers[row] not in known):
             path.append(numbers[row])
-            up = above[row]
-            if up < 0 or numbers[up] in self._laid or numbers[up] in self._branches:
-                return PartId(int(self._columns.parents[row])) or None
-            row = up
+            row, top = above[row], row
+        return PartId(int(self._columns.parents[top])) or None
 
 
 class _Nodes(Mapping[PartId, Node]):
