@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 from typing import Protocol
@@ -83,15 +83,16 @@ class Rendering:
         kind: TemplateKind,
         syntax: Syntax = "macros",
         macros: MacroTable = MACROS,
+        known: Iterable[str] = (),
     ) -> Check:
         """What can be said about a template without rendering it; see :func:`marginalia.prompt.templates.check`."""
         if syntax == "jinja" and source and self._isolated():
             try:
                 with self._worker() as worker:
-                    return worker.check(source, kind=kind, macros=macros)
+                    return worker.check(source, kind=kind, macros=macros, known=known)
             except TemplateError as error:
                 return Check(valid=False, message=str(error), line=1, column=1)
-        return templates.check(source, kind=kind, syntax=syntax, macros=macros)
+        return templates.check(source, kind=kind, syntax=syntax, macros=macros, known=known)
 
     def close(self) -> None:
         """End the processes; what they were rendering fails."""

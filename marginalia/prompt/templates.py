@@ -6,7 +6,7 @@ never evaluated as a template.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -127,11 +127,19 @@ def known_names(kind: TemplateKind) -> tuple[str, ...]:
 
 
 def check(
-    source: str | None, *, kind: TemplateKind, syntax: Syntax = "macros", macros: MacroTable = MACROS
+    source: str | None,
+    *,
+    kind: TemplateKind,
+    syntax: Syntax = "macros",
+    macros: MacroTable = MACROS,
+    known: Iterable[str] = (),
 ) -> Check:
-    """Whether a template compiles, and what it would read, set and print. Nothing is rendered."""
+    """Whether a template compiles, and what it would read, set and print. Nothing is rendered.
+
+    *known* are names beside those of its kind, such as the slots that lore gives it.
+    """
     source = source or ""
-    known = frozenset(known_names(kind))
+    known = frozenset((*known_names(kind), *known))
     try:
         if syntax == "jinja":
             names = compiled(source, macros).names

@@ -11,7 +11,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from threading import Lock, Timer
 from time import monotonic
@@ -108,9 +108,11 @@ class JinjaWorker:
         take_state(context, answer)
         return rendered
 
-    def check(self, source: str, *, kind: TemplateKind, macros: MacroTable = MACROS) -> Check:
+    def check(
+        self, source: str, *, kind: TemplateKind, macros: MacroTable = MACROS, known: Iterable[str] = ()
+    ) -> Check:
         """As ``templates.check`` with the Jinja syntax; raises ``TemplateError`` when that takes too long."""
-        request = {"source": source, "foreign": _foreign(macros), "kind": kind}
+        request = {"source": source, "foreign": _foreign(macros), "kind": kind, "known": list(known)}
         return check_in(self._ask(request, None, macros))
 
     def _ask(self, request: Message, context: TemplateContext | None, macros: MacroTable) -> Message:

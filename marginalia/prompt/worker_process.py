@@ -74,7 +74,9 @@ class _Studio:
         """What comes of one request."""
         macros = self.table(tuple((name, low, high) for name, low, high in request["foreign"]))
         if "kind" in request:
-            return check_out(check(request["source"], kind=request["kind"], syntax="jinja", macros=macros))
+            kind, known = request["kind"], request["known"]
+            found = check(request["source"], kind=kind, syntax="jinja", macros=macros, known=known)
+            return check_out(found)
         context = context_in(request)
         try:
             rendered = render_jinja(

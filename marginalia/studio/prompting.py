@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias, cast
@@ -74,9 +74,14 @@ class Prompting:
             ("built in", default_prompts()),
         )
 
-    def check(self, source: str, *, kind: TemplateKind, syntax: Syntax = "macros") -> Check:
-        """What can be said about a template without rendering it; it may call the macros of extensions."""
-        return self._rendering.check(source, kind=kind, syntax=syntax, macros=self.macros())
+    def check(
+        self, source: str, *, kind: TemplateKind, syntax: Syntax = "macros", known: Iterable[str] = ()
+    ) -> Check:
+        """What can be said about a template without rendering it; it may call the macros of extensions.
+
+        *known* are names beside those of its kind, such as the slots that lore gives it.
+        """
+        return self._rendering.check(source, kind=kind, syntax=syntax, macros=self.macros(), known=known)
 
     async def try_out(
         self,

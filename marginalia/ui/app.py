@@ -34,6 +34,7 @@ from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
 from marginalia.ui.views.preferences import PreferencesView
 from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
+from marginalia.ui.views.prompts import PromptsView
 from marginalia.ui.views.records import RecordsView
 from marginalia.ui.views.revisions import RevisionsView
 from marginalia.ui.views.run import RunView
@@ -104,6 +105,7 @@ class Session:
             "protocols": RecordsView(desk, "protocols"),
             "contents": ContentsView(desk),
             "copies": CopiesView(desk),
+            "prompts": PromptsView(desk),
             "preferences": PreferencesView(desk, looks, places=PLACES[:-2], go=self._go),
         }
 

@@ -21,6 +21,7 @@ KEYS = {
     "l": "lorebooks",
     "m": "models",
     ",": "preferences",
+    "p": "prompts",
     "x": "extensions",
     "f": "focus",
     "ctrl+z": "undo",
