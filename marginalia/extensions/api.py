@@ -127,8 +127,8 @@ class BookData(Protocol[T]):
         """The dataclass."""
         ...
 
-    def of(self, book: Book) -> T:
-        """What is kept with *book*; a field that cannot be read has its default."""
+    def of(self, book: Book | None) -> T:
+        """What is kept with *book*; a field that cannot be read has its default, and without a book all have."""
         ...
 
     def store(self, book: Book | BookId, value: T) -> Book:
@@ -203,17 +203,30 @@ Show: TypeAlias = "Callable[[View, Book, Prompt | None], str | Table | Awaitable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What people fill in in a panel, when it is not simply the data of a book or of the user.
+
+    ``read(studio, book)`` gives a dataclass with what stands in the form; ``write(studio, book, value)`` takes what was
+    typed, or raises ``InvalidInput`` with a sentence for whoever typed it. Both are called in a thread.
+    """
+
+    read: Callable[[View, Book], Any]
+    write: Callable[[View, Book, Any], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A panel beside the story.
+    """A panel beside the story: a section of the inspector's page *Panels*.
 
     ``show(studio, book, prompt)`` gives Markdown or a table. It is called whenever the prompt (``None`` while there is
     none) or the book changes, in a thread unless it is ``async``, has :data:`SECONDS`, and must change nothing.
-    ``form`` is data of the book that people edit in the panel, one field of the form per field of its dataclass.
+    ``form`` is what people edit below it, one field of the form per field of the dataclass: text, numbers, ``bool``,
+    ``Literal``, and tuples of texts. ``field(metadata={"label": ..., "help": ...})`` says what stands beside a field.
     """
 
     title: str
     show: Show
-    form: BookData[Any] | None = None
+    form: BookData[Any] | UserData[Any] | Form | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

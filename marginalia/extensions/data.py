@@ -66,9 +66,9 @@ class StoredBookData(Generic[T]):
     books: Books
     lock: Lock
 
-    def of(self, book: Book) -> T:
-        """What is kept with *book*."""
-        return typed(self.kind, book.settings.get(self.key))
+    def of(self, book: Book | None) -> T:
+        """What is kept with *book*, or the defaults without one."""
+        return typed(self.kind, None if book is None else book.settings.get(self.key))
 
     def store(self, book: Book | BookId, value: T) -> Book:
         """Keep *value* with the book as it is now."""

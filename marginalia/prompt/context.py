@@ -12,7 +12,7 @@ from datetime import datetime
 from random import Random
 from typing import Literal, TypeAlias
 
-from marginalia.values import EPOCH, NOTHING, Limits, Turn
+from marginalia.values import EPOCH, NOTHING, Book, Limits, Turn
 
 GenerationType: TypeAlias = Literal["normal", "regenerate", "swipe", "quiet"]
 
@@ -34,9 +34,11 @@ class Facts:
 
     ``story`` holds the non-blank texts of the branch that is continued, oldest first (it may be lazy: read
     only what is needed); ``last_instructions`` and ``last_time`` belong to the branch's last part, blank or
-    not; ``now`` is aware, its zone is the reader's.
+    not; ``now`` is aware, its zone is the reader's. ``book`` is for macros of extensions, which keep data with it;
+    it is missing where no macro of an extension is called.
     """
 
+    book: Book | None = None
     book_id: str = ""
     book_name: str = ""
     book_description: str = ""

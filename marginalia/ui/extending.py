@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_
 
 import msgspec
 
-from marginalia.extensions.api import Table
+from marginalia.errors import InvalidInput, NotFound
+from marginalia.extensions.api import Form, Table
+from marginalia.extensions.data import StoredUserData
 from marginalia.extensions.faults import sentence_of
 from marginalia.ui.safe import safe
 
 if TYPE_CHECKING:
-    from marginalia.extensions.api import BookData
+    from marginalia.extensions.api import BookData, Panel
     from marginalia.studio import Studio
+    from marginalia.values import BookId
 
 _MOST_ROWS = 500
 _LONG = {"text", "private", "note", "notes", "content", "description"}
@@ -57,7 +60,8 @@ def form_fields(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - the datac
     for each in fields(value):
         field = _field(each.name, hints[each.name], getattr(value, each.name))
         if field is not None:
-            rows.append(field)
+            said = {"label": each.metadata.get("label"), "doc": each.metadata.get("help")}
+            rows.append(field | {name: str(text) for name, text in said.items() if text})
     return rows
 
 
@@ -76,13 +80,45 @@ def filled(value: Any, typed: Mapping[str, Any]) -> tuple[Any, dict[str, str]]: 
     return (value if errors else replace(value, **taken)), errors
 
 
-def store_form(data: BookData[Any], studio: Studio, book: int, typed: Mapping[str, Any]) -> dict[str, str]:
-    """Keep what was typed with the book as it is now; the fields that cannot be used."""
-    record = studio.books.get(book)
-    value, errors = filled(data.of(record), typed)
-    if not errors:
-        data.store(record, value)
-    return errors
+def fields_of(panel: Panel, studio: Studio, book: BookId) -> list[dict[str, Any]]:
+    """The fields of a panel's form, filled with what is kept now; none without a form."""
+    form = _form(panel)
+    return [] if form is None else form_fields(form.read(studio, studio.books.get(book)))
+
+
+def store_form(panel: Panel, studio: Studio, book: BookId, typed: Mapping[str, Any]) -> dict[str, str]:
+    """Keep what was typed, for the book as it is now; the fields that cannot be used, the form as a whole under "".
+
+    Raises ``NotFound`` for a panel without form.
+    """
+    form, record = _form(panel), studio.books.get(book)
+    if form is None:
+        raise NotFound(f"There is nothing to fill in in the panel {panel.title}.")
+    value, errors = filled(form.read(studio, record), typed)
+    if errors:
+        return errors
+    try:
+        form.write(studio, record, value)
+    except InvalidInput as error:
+        return {"": str(error)}
+    return {}
+
+
+def _form(panel: Panel) -> Form | None:
+    """A panel's form; data of a book or of the user is one, too."""
+    match panel.form:
+        case None | Form():
+            return panel.form
+        case StoredUserData() as kept:
+            return Form(
+                read=lambda _studio, _book: kept.get(), write=lambda _studio, _book, value: kept.set(value)
+            )
+        case data:
+            of_book = cast("BookData[Any]", data)
+            return Form(
+                read=lambda _studio, book: of_book.of(book),
+                write=lambda _studio, book, value: of_book.store(book, value),
+            )
 
 
 def _hints(value: Any) -> dict[str, Any]:  # noqa: ANN401 - the dataclass of an extension

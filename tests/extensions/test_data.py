@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginalia as mg
+from marginalia.extensions.api import Host
 from marginalia.extensions.authors_note import Note
 from marginalia.extensions.data import typed
 from tests.extensions.helpers import extension, studio_with
@@ -79,3 +80,18 @@ def test_nothing_that_is_stored_can_break_a_reader(stored: Any) -> None:
 def test_what_cannot_be_kept_is_refused_at_once(kind: type[Any]) -> None:
     with studio_with(extension(lambda host: host.book_data(kind)))[0] as studio:
         assert [type(each.error) for each in studio.extensions.failures] == [mg.InvalidInput]
+
+
+async def test_a_macro_reads_what_is_kept_with_its_book() -> None:
+    found: list[Any] = []
+
+    def install(host: Host) -> None:
+        found.append(host.book_data(Kept))
+        host.macro("count", lambda call: str(found[0].of(call.context.facts.book).count))
+
+    studio, book = studio_with(extension(install), user_prompt="{{count}}")
+    with studio:
+        assert found[0].of(None) == Kept()
+        assert (await studio.preview(book)).messages[-1].content == "0"
+        book = found[0].store(book, Kept(count=7))
+        assert (await studio.preview(book)).messages[-1].content == "7"

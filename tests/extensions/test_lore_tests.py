@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import marginalia as mg
-from marginalia.extensions.api import Table
+from marginalia.extensions.api import Form, Table
 from marginalia.extensions.lore_lint import LoreLint
 from marginalia.extensions.lore_tests import KEPT, LoreTest
 from marginalia.lore.book import Scope
@@ -138,3 +138,30 @@ async def test_the_panel_shows_what_fails_first_and_makes_the_tests_again_only_a
         again = await studio.extensions.shown(panel, studio, book, None)
         assert isinstance(again, Table)
         assert again.note == "3 of 3 hold."
+
+
+async def test_the_panel_adds_tests_with_the_lorebook_of_their_entry_and_takes_them_away() -> None:
+    studio, book = studio_with(LoreLint(), texts=TEXTS)
+    with studio:
+        book, world = world_of(studio, book)
+        top = studio.lorebooks.create(name="Top", subbooks=[world.id])
+        book = studio.books.save(replace(book, lorebook_id=top.id))
+        (panel,) = [each for each in studio.extensions.panels if each.panel.title == "Lore tests"]
+        form = panel.panel.form
+        assert isinstance(form, Form)
+        wanted = form.read(studio, book)
+        assert wanted.part == len(TEXTS) + 1
+        form.write(studio, book, replace(wanted, entry="Quiet Bell", part=3))
+        form.write(studio, book, replace(wanted, entry="Quiet Bell", part=1, must_be="out"))
+        assert studio.lore_tests.of(world) == tuple(BELL)
+        shown = await studio.extensions.shown(panel, studio, book, None)
+        assert isinstance(shown, Table)
+        assert shown.note == "2 of 2 hold."
+        form.write(studio, book, replace(wanted, entry="Quiet Bell", part=1))
+        assert studio.lore_tests.of(world)[1] == LoreTest(entry="Quiet Bell", part=1)
+        form.write(studio, book, replace(wanted, entry="Quiet Bell", part=1, must_be="not tested"))
+        assert studio.lore_tests.of(world) == (BELL[0],)
+        with pytest.raises(mg.InvalidInput, match="no test of"):
+            form.write(studio, book, replace(wanted, entry="Quiet Bell", part=1, must_be="not tested"))
+        with pytest.raises(mg.InvalidInput, match="'Loud Bell'"):
+            form.write(studio, book, replace(wanted, entry="Loud Bell"))

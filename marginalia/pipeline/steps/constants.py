@@ -91,6 +91,7 @@ def template_context(run: Run, known: AfterStaticTemplateData) -> TemplateContex
 def _facts(run: Run, known: AfterStaticTemplateData, branch: Sequence[PartId], last: Part | None) -> Facts:
     chain = run.chain
     return Facts(
+        book=known.book,
         book_id=known.book.uid or str(known.book.id),
         book_name=known.book.name,
         book_description=known.book.description,

@@ -15,5 +15,12 @@ class BookShelf(Piece):
 class ExtensionShelf(Piece):
     """The extensions with their switches, and what they show of the open book. It is a dialog."""
 
-    _esm = script("forms", "shelves", "extensions")
-    _stylesheets = style("lorebooks", "forms", "extensions")
+    _esm = script("forms", "panels", "shelves", "extensions")
+    _stylesheets = style("lorebooks", "forms", "panels", "extensions")
+
+
+class PanelPage(Piece):
+    """What the extensions show of the open book, as a page of the inspector."""
+
+    _esm = script("forms", "panels", "panelpage")
+    _stylesheets = style("forms", "panels", "panelpage")
