@@ -32,6 +32,7 @@ from marginalia.ui.views.lore import LoreView
 from marginalia.ui.views.lorebooks import LorebooksView
 from marginalia.ui.views.masthead import MastheadView
 from marginalia.ui.views.outline import OutlineView
+from marginalia.ui.views.panels import PanelsView
 from marginalia.ui.views.preferences import PreferencesView
 from marginalia.ui.views.prompt import PROMPT_TAB, PromptView
 from marginalia.ui.views.prompts import PromptsView
@@ -116,6 +117,7 @@ class Session:
             lore=LoreView(desk, self._explorer),
             prompt=PromptView(desk, self._lens),
             run=RunView(desk, self._lens),
+            panels=PanelsView(desk, extensions=self._sheets["extensions"].open),
             sizing_mode="stretch_both",
         )
         sheets = (LorebooksView(desk, self._explorer), *self._sheets.values(), DialogsView(desk))
@@ -189,7 +191,7 @@ class Session:
 
     def _commands(self) -> dict[str, Callable[[], Any]]:
         desk, story, bench = self.desk, self._story, self._bench
-        tabs = {f"tab {at}": (lambda at=at: self._show_tab(at)) for at in range(4)}
+        tabs = {f"tab {at}": (lambda at=at: self._show_tab(at)) for at in range(5)}
         sheets = {name: sheet.open for name, sheet in self._sheets.items()}
         return (
             tabs

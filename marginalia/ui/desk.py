@@ -58,7 +58,7 @@ class Desk(param.Parameterized):
     running = param.Boolean(default=False, doc="Whether something is being written.")
     beat = param.Integer(default=0, doc="Grows while text streams in, a few times a second.")
     trouble = param.ClassSelector(class_=Notice, default=QUIET, doc="What went wrong.")
-    tab = param.Integer(default=0, bounds=(0, 3), doc="Which tab of the inspector is open.")
+    tab = param.Integer(default=0, bounds=(0, 4), doc="Which tab of the inspector is open.")
     show = param.Integer(default=0, doc="The number of the part to go to; 0: none.")
     narrow = param.Boolean(default=False, doc="Whether the page is too narrow for its sides.")
     tight = param.Boolean(default=False, doc="Whether it has room for one of them only.")

@@ -16,6 +16,7 @@ KEYS = {
     "2": "tab 1",
     "3": "tab 2",
     "4": "tab 3",
+    "5": "tab 4",
     "b": "books",
     "c": "contents",
     "l": "lorebooks",

@@ -1,6 +1,6 @@
-// Four pages under one row of tabs. All stay where they are: a plot that is taken out and put back loses what came between.
+// Five pages under one row of tabs. All stay where they are: a plot that is taken out and put back loses what came between.
 export function render({ model }) {
-  const names = ["budget", "lore", "prompt", "run"]
+  const names = ["budget", "lore", "prompt", "run", "panels"]
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Inspector" })
   const pages = names.map((name, at) => {
     const page = h("div", { class: "page", role: "tabpanel", id: `page-${name}`, "aria-labelledby": `tab-${name}` }, model.get_child(name))

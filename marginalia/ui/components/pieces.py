@@ -71,13 +71,14 @@ class Figures(Piece):
 
 
 class Inspector(Piece):
-    """Four views under tabs; all of them stay built."""
+    """Five views under tabs; all of them stay built."""
 
     budget = Child(doc="The first page.")
     lore = Child(doc="The second page.")
     prompt = Child(doc="The third page.")
     run = Child(doc="The fourth page.")
-    active = param.Integer(default=0, bounds=(0, 3), doc="Which one is shown.")
+    panels = Child(doc="The fifth page.")
+    active = param.Integer(default=0, bounds=(0, 4), doc="Which one is shown.")
 
     _esm = script("inspector")
     _stylesheets = style("inspector")
