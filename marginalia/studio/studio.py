@@ -136,7 +136,12 @@ class Studio(Tuning):
             render=self._rendering.render,
         )
         summariser = Summariser(self._ports, store.summaries)
-        self.summaries = Summaries(summariser, store.summaries, most=rules.summaries)
+        self.summaries = Summaries(
+            summariser,
+            store.summaries,
+            most=rules.summaries,
+            changed=lambda book: self._beacon(book).flash(),
+        )
         self.prompting = Prompting(
             store, self.pipeline, self._ports, summariser, rendering=self._rendering, new_run=self._new_run
         )
@@ -217,6 +222,7 @@ class Studio(Tuning):
         A guest's studio (:meth:`for_user`) leaves the model and the database to the others.
         """
         await self._runs.aclose()
+        await self.summaries.aclose()
         if self._store is self._foundation.store:
             await self.models.aclose()
         await anyio.to_thread.run_sync(self.close)
