@@ -164,7 +164,8 @@ class Activation:
         for number in row.numbers:
             if number not in case.hits:
                 self._find(case, number)
-        found = row.satisfied_by(case.hits) and self._may_be_called(row, callers)
+        case.reached = case.reached or self._may_be_called(row, callers)
+        found = case.reached and row.satisfied_by(case.hits)
         case.called = case.sticky or row.entry.when.always or found
         if case.called and callers:
             texts = [text for number, (text, _) in case.hits.items() if text.caller and number in row.calling]

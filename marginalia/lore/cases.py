@@ -55,7 +55,8 @@ class Case:
 
     ``standing``: it is on, and the book's tags let it in. ``called``: something calls for it, or it needs no call.
     ``caller`` is the entry whose lore called it, when nothing else did, and ``depth`` how many calls led to it.
-    ``waiting``: it waits for other active lore, or for a lower level.
+    ``waiting``: it waits for other active lore, or for a lower level. ``reached``: it has keys that may be found, or
+    other active lore that it needs was read.
     """
 
     __slots__ = (
@@ -67,6 +68,7 @@ class Case:
         "hits",
         "index",
         "lost",
+        "reached",
         "row",
         "standing",
         "sticky",
@@ -82,6 +84,7 @@ class Case:
         self.active = False
         self.called = False
         self.waiting = False
+        self.reached = False
         self.hits: dict[int, tuple[Text, Place | None]] = {}
         self.too_slow: set[int] = set()
         self.caller: Case | None = None

@@ -41,7 +41,7 @@ class Explanation:
             self._negative_tags(),
             self._tags(),
             *self._calls(),
-            *self._level(),
+            *self._recursion(),
             *self._timing(),
             *self._chance(),
             *self._group(),
@@ -121,27 +121,21 @@ class Explanation:
                 or "none of the words that keep it out is there"
             )
             yield Gate(name="keys", passed=not failed, text=text)
-        elif row.entry.scope.only_recursive and not free and not row.calling:
-            text = (
-                "other active lore calls it"
-                if self._case.called
-                else "only other lore may call it, and no lore may"
-                if row.entry.scope.no_recursion
-                else "only other active lore calls it, and none does"
-            )
-            yield Gate(name="keys", passed=self._case.called, text=text)
 
-    def _level(self) -> Iterator[Gate]:
-        scope = self._row.entry.scope
-        if not scope.recursion_level:
-            return
-        if scope.no_recursion:
-            text = "it waits for other lore, and no lore may call it"
-        elif self._case.waiting:
-            text = "it waits until other active lore has been read, and there is none to read"
-        else:
+    def _recursion(self) -> Iterator[Gate]:
+        scope, case = self._row.entry.scope, self._case
+        bare = scope.only_recursive and not self._row.calling
+        if bare and not (case.sticky or self._row.entry.when.always):
+            nobody = "and no lore may" if scope.no_recursion else "and none does"
+            text = "other active lore calls it" if case.reached else f"only other lore may call it, {nobody}"
+            yield Gate(name="recursion", passed=case.reached, text=text)
+        if scope.recursion_level:
             text = "other active lore has been read before it"
-        yield Gate(name="recursion", passed=not self._case.waiting, text=text)
+            if case.waiting:
+                text = "it waits until other active lore has been read, and there is none to read"
+            if scope.no_recursion:
+                text = "it waits for other lore, and no lore may call it"
+            yield Gate(name="recursion", passed=not case.waiting, text=text)
 
     def _failed_keys(self) -> Iterator[str]:
         row, hits = self._row, self._case.hits

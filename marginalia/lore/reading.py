@@ -22,13 +22,14 @@ _KEPT = 64
 _PLACES = 16
 _HEAD = 64
 _WINDOW = 1_024
+_LOOKS = 100_000
 
 
 class Reading:
     """What a text holds.
 
     ``found`` has the places of keys, of a very frequent one the first few and the last, and no places yet for an
-    expression that is surely in it; ``more`` counts the places that were left out;
+    expression that is surely in it; ``more`` counts the places of a short key that were left out;
     ``maybe`` are the expressions that have to be searched one by one, ``refused`` the keys that are only there inside
     of a longer word, or with other capitals. All are by the needles' numbers. ``searched`` remembers single searches,
     by number and where they started.
@@ -85,8 +86,8 @@ class Index:
         if self._below:
             self._take_over(reading, self._below.read(text))
         for start, end, needles in self._texts.search(simple_fold(text)):
-            for number, _ in needles:
-                _note(reading, number, (start, end))
+            for number, needle in needles:
+                _note(reading, number, needle, (start, end))
         if self._keys:
             self._read_keys(reading)
         reading.maybe.update(self._alone)
@@ -100,7 +101,7 @@ class Index:
             for number, needle in needles:
                 place = folded.back(start, end)
                 if not needle.exacting or needle.accepts(folded, start, end):
-                    _note(reading, number, place)
+                    _note(reading, number, needle, place)
                 else:
                     reading.refused.setdefault(number, place)
 
@@ -126,21 +127,23 @@ class Index:
         reading.maybe.update(self._together[at][0] for at in unsure)
 
 
-def _note(reading: Reading, number: int, place: Place) -> None:
+def _note(reading: Reading, number: int, needle: Needle, place: Place) -> None:
     places = reading.found.setdefault(number, [])
     if len(places) < _PLACES:
         places.append(place)
     else:
         # The last place decides for entries that look only so far back.
         places[-1] = place
-        reading.more[number] = reading.more.get(number, 0) + 1
+        if len(needle.looked_for) <= _HEAD:
+            reading.more[number] = reading.more.get(number, 0) + 1
 
 
 class _Automaton:
     """Aho-Corasick over the distinct beginnings of some needles' texts.
 
     Only so many keys of different lengths can end in one place, and the text is read window by window: keys that are
-    in each other over and over neither fill the memory nor hold other threads up.
+    in each other over and over neither fill the memory nor hold other threads up. Of keys that are longer than that,
+    many of them in each other, not every place is looked at.
     """
 
     def __init__(self, needles: Sequence[tuple[int, Needle]]) -> None:
@@ -172,13 +175,18 @@ class _Automaton:
                     yield at + start, at + end, needles
                 if self._long[head]:
                     begun.add(head)
-        for head in sorted(begun):
-            for whole, needles in self._long[head]:
-                yield from ((start, start + len(whole), needles) for start in _places(text, whole))
+        long = [pair for head in sorted(begun) for pair in self._long[head]]
+        most = max(_PLACES, _LOOKS // max(1, len(long)))
+        for whole, needles in long:
+            yield from ((start, start + len(whole), needles) for start in _places(text, whole, most))
 
 
-def _places(text: str, key: str) -> Iterator[int]:
+def _places(text: str, key: str, most: int) -> Iterator[int]:
+    """The first places of a key, *most* at most, and the last one."""
     at = text.find(key)
-    while at >= 0:
+    while at >= 0 and most > 1:
         yield at
         at = text.find(key, at + 1)
+        most -= 1
+    if at >= 0:
+        yield text.rfind(key)

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import unicodedata
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from marginalia.lore.activation import activate
-from marginalia.lore.book import FilledLorebook, Lorebook, Match, Pattern
+from marginalia.lore.book import FilledLorebook, Lorebook, Match, Pattern, Scope
 from marginalia.lore.collecting import in_order
 from marginalia.lore.folding import Folded, fold, simple_fold
 from marginalia.lore.matching import Matcher
@@ -207,3 +210,45 @@ def test_a_place_inside_a_letter_that_grew_leads_back_to_the_whole_letter() -> N
     folded = Folded("aßb")
     assert folded.folded == "assb"
     assert [folded.back(at, at + 1) for at in range(4)] == [(0, 1), (1, 2), (1, 2), (2, 3)]
+
+
+def test_the_last_of_very_many_places_is_found_by_who_looks_only_so_far_back() -> None:
+    story = ("the bell " * 60 + "x" * 200 + " bell",)
+    near = entry(match=any_of("bell"), scope=Scope(request=False, characters=10))
+    found = verdict(near, story=story)
+    assert found.active
+    assert [story[0][hit.start : hit.end] for hit in found.hits] == ["bell"]
+    assert found.hits[0].start == story[0].rindex("bell")
+    everywhere = verdict(entry(match=any_of("bell")), request=story[0])
+    assert everywhere.reason == "*bell* is in the request 61 times."
+    assert len(everywhere.hits) == 16
+
+
+@pytest.mark.parametrize("longest", [64, 300])
+@pytest.mark.parametrize("fields", [{}, {"case": True, "whole_word": True}])
+def test_keys_that_are_in_each_other_over_and_over_cost_bounded_memory(
+    longest: int, fields: dict[str, bool]
+) -> None:
+    said = "e" * 2_000
+    keys = (entry(f"e{at}", match=any_of("e" * (1 + at % longest), **fields)) for at in range(300))
+    made = candidates(*keys)
+    matcher = Matcher.of(made)
+    tracemalloc.start()
+    reading = matcher.read(said)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 16_000_000
+    assert all(len(places) <= 16 for places in reading.found.values())
+    assert len(active(activate(made, Scan(request=said)))) == (0 if fields else 300)
+
+
+@pytest.mark.parametrize("size", [10, 64, 65, 300])
+@given(said=st.text("ab", min_size=1, max_size=40), cut=st.integers(0, 30))
+@settings(max_examples=20, deadline=None)
+def test_keys_of_any_length_are_found_wherever_windows_meet(size: int, said: str, cut: int) -> None:
+    wanted = (said * size)[:size]
+    text_ = "-" * (1_024 - cut) + wanted + "-" * 1_100
+    found = verdict(entry(match=any_of(wanted)), request=text_)
+    assert found.active
+    assert found.hits[0].start == 1_024 - cut
+    assert not verdict(entry(match=any_of(wanted + "c")), request=text_).active

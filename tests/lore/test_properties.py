@@ -59,7 +59,9 @@ _scope = st.builds(
     memory=st.booleans(),
     recursive=st.booleans(),
     calls_others=st.booleans(),
-    only_recursive=st.booleans(),
+    only_recursive=st.sampled_from([False, False, True]),
+    no_recursion=st.sampled_from([False, False, True]),
+    recursion_level=st.sampled_from([0, 0, 1, 3]),
 )
 _when = st.builds(
     When,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -138,8 +139,59 @@ def test_an_entry_that_only_lore_may_call() -> None:
     assert active(verdicts(only, request="warden")) == []
     assert active(verdicts(only, entry("Ash", payload="the warden"), request="")) == ["Warden", "Ash"]
     bare = entry("bare", scope=Scope(only_recursive=True), payload="")
-    assert verdict(bare).reason == "Only other active lore calls it, and none does."
+    assert verdict(bare).reason == "Only other lore may call it, and none does."
     assert active(verdicts(bare, entry("Ash", payload="anything"))) == ["bare", "Ash"]
+
+
+def test_an_entry_that_no_lore_may_call_is_out_where_all_others_are_called() -> None:
+    barred = entry("Warden", match=any_of("warden"), scope=Scope(no_recursion=True))
+    given = candidates(entry("Ash", payload="the warden"), barred, settings=LoreSettings(recursive=True))
+    found = activate(given, Scan())
+    assert active(found) == ["Ash"]
+    assert found[1].reason == "*warden* is in the lore of *Ash*, and no other lore may call this entry."
+    assert found[1].nearly
+    assert active(activate(given, Scan(request="Warden!"))) == ["Ash", "Warden"]
+
+
+@pytest.mark.parametrize("scope", [Scope(only_recursive=True), Scope(recursion_level=1)])
+def test_an_entry_that_only_lore_calls_and_no_lore_may_call_is_never_in(scope: Scope) -> None:
+    both = replace(scope, no_recursion=True)
+    for match in (any_of("warden"), Match()):
+        found = verdicts(entry("Ash", payload="the warden"), entry("never", match=match, scope=both))
+        assert active(found) == ["Ash"]
+        assert all(gate.passed for gate in found[1].gates) is False
+
+
+def test_an_entry_with_a_level_waits_for_other_lore_and_then_looks_at_the_request_too() -> None:
+    late = entry("Late", match=any_of("gate"), scope=Scope(recursion_level=1), payload="")
+    alone = verdict(late, request="gate")
+    assert not alone.active
+    assert alone.reason == "It waits until other active lore has been read, and there is none to read."
+    assert alone.nearly
+    silent = entry("Ash", payload="anything", scope=Scope(calls_others=False))
+    assert active(verdicts(late, silent, request="gate")) == ["Ash"]
+    speaking = verdicts(late, entry("Ash", payload="anything"), request="gate")
+    assert active(speaking) == ["Late", "Ash"]
+    assert (speaking[0].reason, speaking[0].chain) == ("*gate* is in the request.", ())
+    called = verdicts(late, entry("Ash", payload="the gate"), request="go")
+    assert (called[0].reason, called[0].chain) == ("*gate* is in the lore of *Ash*.", ("Ash",))
+    always = entry("Always", when=When(always=True), scope=Scope(recursion_level=1), payload="")
+    assert active(verdicts(always)) == []
+    assert active(verdicts(always, entry("Ash"))) == ["Always", "Ash"]
+
+
+def test_levels_open_one_after_the_other_when_nothing_more_is_called_for() -> None:
+    first = entry("first", match=any_of("one"), scope=Scope(recursion_level=1), payload="two")
+    unless = Match(any=(key("go"),), none=(key("two"),))
+    second = entry("second", match=unless, scope=Scope(recursion_level=2), payload="three")
+    third = entry("third", match=any_of("three"), scope=Scope(recursion_level=7), payload="")
+    start = entry("start", payload="one")
+    assert active(verdicts(third, second, first, start, request="go")) == ["first", "start"]
+    mild = replace(start, payload="nothing")
+    found = verdicts(third, second, first, mild, request="go")
+    assert active(found) == ["third", "second", "start"]
+    assert found[0].chain == ("second",)
+    assert found[2].reason == "*one* is not in the request and other active lore."
 
 
 def test_recursion_ends_at_its_limit() -> None:
