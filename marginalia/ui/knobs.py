@@ -1,17 +1,17 @@
-"""The four numbers of the what-if, and the rungs of its curve, as the browser takes them."""
+"""The numbers of the what-if, and the rungs of its curve, as the browser takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from marginalia.studio.inspecting import WhatIf
+from marginalia.studio.wishes import WhatIf
 from marginalia.ui.words import count
 from marginalia.values import NOTHING
 
 if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget
-    from marginalia.studio.inspecting import Rung
+    from marginalia.studio.wishes import Rung
     from marginalia.values import Book
 
 _LARGEST = 131_072
@@ -29,6 +29,8 @@ def knobs(budget: Budget, book: Book) -> list[dict[str, Any]]:
               help_="Tokens kept for what the model writes."),
         _knob("lore_tokens", "Lore budget", _setting(book, "lore_tokens"), most=_MOST_LORE, step=64,
               help_="The most tokens that all lore together may have; 0: no limit."),
+        _knob("lore_share", "Lore share, %", _setting(book, "lore_share"), most=100, step=1,
+              help_="The same as a percentage of the context; 0: no limit. The smaller of the two counts."),
         _knob("parts", "Parts", _setting(book, "most_parts"), most=max(budget.branch_parts, 1), step=1,
               help_="The most parts of the story that are sent; 0: as many as fit."),
     ]  # fmt: skip
@@ -46,6 +48,7 @@ def wish_of(values: object, budget: Budget, book: Book) -> WhatIf:
         context=wished.get("context"),
         response=wished.get("response"),
         lore_tokens=wished.get("lore_tokens"),
+        lore_share=wished.get("lore_share"),
         parts=wished.get("parts"),
     )
 

@@ -10,7 +10,9 @@ import param
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.diff import diff
 from marginalia.prompt.leftout import missing
-from marginalia.studio.inspecting import WhatIf
+from marginalia.studio.wishes import WhatIf
+from marginalia.ui.comparing import choices
+from marginalia.ui.comparing import other as other_prompt
 from marginalia.ui.reading import Shape
 from marginalia.ui.troubles import notice_of
 from marginalia.ui.work import aside
@@ -24,10 +26,13 @@ if TYPE_CHECKING:
     from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
     from marginalia.studio.inspecting import Format
+    from marginalia.ui.comparing import Choice
     from marginalia.ui.desk import Desk
 
-_RECENT = 12
+_REMEMBERED = 6
 NOTHING = WhatIf()
+AGAIN = "again"
+"""The wish to write a part once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,15 @@ class Trial:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """What writing a part once more would send, or why it cannot be; ``ready``: it can."""
+
+    as_it_was: bool
+    shown: Comparison
+    ready: bool = False
+
+
 class Lens(param.Parameterized):
     """Belongs to one session; views follow it as they follow the desk."""
 
@@ -77,6 +91,9 @@ class Lens(param.Parameterized):
     missing = param.Parameter(default=(), doc="What would not fit now, and what it needs: Missing.")
     against = param.String(default="", doc="What it is compared with; empty: nothing.")
     comparison = param.ClassSelector(class_=Comparison, default=None, allow_None=True, doc="The comparison.")
+    again = param.ClassSelector(
+        class_=Once, default=None, allow_None=True, doc="What writing the part once more would send."
+    )
     trial = param.ClassSelector(
         class_=Trial, default=None, allow_None=True, doc="The what-if; None: as it is."
     )
@@ -86,6 +103,7 @@ class Lens(param.Parameterized):
         super().__init__()  # type: ignore[no-untyped-call]
         self.desk = desk
         self._asked = 0
+        self._looked_at: list[PartId] = []
         self._opened = desk.book.id if desk.book is not None else None
         desk.param.watch(self._follow, ["prompt"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._leave, ["book"])  # pyright: ignore[reportUnknownMemberType]
@@ -98,12 +116,14 @@ class Lens(param.Parameterized):
         shape: Shape | None = self.desk.shape
         receipt = await aside(self.desk.studio.story.receipt, part)
         number = shape.branch.index(part) + 1 if shape is not None and part in shape.branch else 0
-        self.param.update(look=Look(part=part, number=number, receipt=receipt), trial=None)
+        before = [each for each in self._looked_at if each != part]
+        self._looked_at = [part, *before][:_REMEMBERED]
+        self.param.update(look=Look(part=part, number=number, receipt=receipt), trial=None, again=None)
         await self._compare()
 
     async def now(self) -> None:
         """Show what would be sent now."""
-        self.look = None
+        self.param.update(look=None, again=None)
         await self._compare()
 
     @property
@@ -123,26 +143,14 @@ class Lens(param.Parameterized):
 
     # Compared with something.
 
-    def choices(self) -> list[tuple[str, str]]:
-        """What can be compared with: a key and its name."""
-        shape: Shape | None = self.desk.shape
-        found = [
-            ("last", "the prompt sent last"),
-            ("stable", "the other layout"),
-            ("double", "twice the context"),
-        ]
-        if self.look is not None:
-            found = [("now", "what would be sent now"), *found[:1]]
-        if shape is None:
-            return found
-        branch = shape.branch
-        recent = range(len(branch), max(0, len(branch) - _RECENT), -1)
-        found += [(f"part:{branch[at - 1]}", f"part {at}") for at in recent]
-        ends = [node.id for node in shape.tree if not shape.tree.children(node.id) and node.id not in branch]
-        return found + [
-            (f"part:{end}", f"the branch that ends in part {len(shape.tree.branch(end))}")
-            for end in ends[-_RECENT:]
-        ]
+    def choices(self) -> list[Choice]:
+        """What can be compared with."""
+        return choices(
+            self.desk,
+            looking=self.look is not None,
+            trying=self.trial is not None and self.trial.prompt is not None,
+            looked_at=self._looked_at,
+        )
 
     async def compare_with(self, key: str) -> None:
         """Compare what is looked at with another prompt; an empty key ends that."""
@@ -151,13 +159,13 @@ class Lens(param.Parameterized):
 
     async def _compare(self) -> None:
         key, shown = self.against, self.shown
-        name = dict(self.choices()).get(key, "")
+        name = next((each.name for each in self.choices() if each.key == key), "")
         if not name or shown is None:
             self.comparison = None
             return
         title = f"Compared with {name}"
         try:
-            other = await self._other(key)
+            other = await other_prompt(self.desk, key, self.trial.prompt if self.trial is not None else None)
         except Exception as error:  # noqa: BLE001 - the border between a choice and the page
             self.comparison = Comparison(title=title, text=notice_of(error).text)
             return
@@ -169,23 +177,38 @@ class Lens(param.Parameterized):
         if key == self.against and shown is self.shown:
             self.comparison = Comparison(title=title, diff=found)
 
-    async def _other(self, key: str) -> Sent | None:
-        studio, book = self.desk.studio, self.desk.book
-        if book is None:
-            return None
-        now: Prompt | None = self.desk.prompt
-        turn = self.desk.turn.freeze()
-        if key == "now":
-            return now
-        if key == "last":
-            return await aside(studio.inspector.last_sent, book.id)
-        if key == "stable":
-            return await studio.what_if(
-                book.id, turn, stable=not await aside(studio.inspector.is_stable, book.id)
-            )
-        if key == "double":
-            return await studio.what_if(book.id, turn, context=2 * studio.limits(book.id).context)
-        return await aside(studio.story.receipt, PartId(int(key.partition(":")[2])))
+    # Once more.
+
+    async def prepare(self, *, as_it_was: bool) -> None:
+        """See what writing the part that is looked at once more would send."""
+        look = self.look
+        if look is None:
+            return
+        title = "Once more, exactly as it was" if as_it_was else "Once more, with today's lore and settings"
+        try:
+            found = await self.desk.studio.reruns.look(look.part, as_it_was=as_it_was)
+        except Exception as error:  # noqa: BLE001 - the border between a choice and the page
+            again = Once(as_it_was=as_it_was, shown=Comparison(title=title, text=notice_of(error).text))
+        else:
+            again = Once(as_it_was=as_it_was, shown=Comparison(title=title, diff=found.diff), ready=True)
+        if look is self.look:
+            self.again = again
+
+    async def write_again(self) -> None:
+        """Send it, as a new version beside the part."""
+        look, again = self.look, self.again
+        if look is None or again is None or not again.ready or self.desk.running:
+            return
+
+        async def start() -> None:
+            self.desk.studio.rerun(look.part, as_it_was=again.as_it_was, attended=True)
+
+        if await self.desk.attempt(start()):
+            await self.now()
+
+    def leave_again(self) -> None:
+        """Do not write it once more."""
+        self.again = None
 
     # What if.
 
@@ -195,13 +218,15 @@ class Lens(param.Parameterized):
         asked, book = self._asked, self.desk.book
         if wish == NOTHING or book is None:
             self.trial = None
+            if self.against == "try":
+                await self.compare_with("")
             return
         prompt, budget, text = None, None, ""
         left: tuple[Missing, ...] = ()
         try:
             prompt = await self.desk.studio.what_if(
                 book.id, self.desk.turn.freeze(), context=wish.context, response=wish.response,
-                lore_tokens=wish.lore_tokens, parts=wish.parts, stable=wish.stable,
+                lore_tokens=wish.lore_tokens, lore_share=wish.lore_share, parts=wish.parts, stable=wish.stable,
             )  # fmt: skip
             budget, left = prompt.budget, await aside(missing, prompt)
         except ContextTooSmall as error:
@@ -210,7 +235,9 @@ class Lens(param.Parameterized):
             text = notice_of(error).text
         if asked == self._asked:
             trial = Trial(wish=wish, prompt=prompt, missing=left, budget=budget, text=text)
-            self.param.update(trial=trial, look=None)
+            self.param.update(trial=trial, look=None, again=None)
+            if self.against == "try":
+                await self._compare()
 
     async def climb(self) -> None:
         """See what contexts of several sizes would hold."""
@@ -247,9 +274,16 @@ class Lens(param.Parameterized):
         opened = self.desk.book.id if self.desk.book is not None else None
         if opened != self._opened:
             self._opened = opened
-            self.param.update(look=None, trial=None, against="", comparison=None, rungs=(), beginning=None)
+            self._looked_at = []
+            self.param.update(
+                look=None, trial=None, against="", comparison=None, rungs=(), beginning=None, again=None
+            )
 
     async def _wished(self, *_: object) -> None:
         wish = self.desk.wished
-        if wish is not None and wish.name == "prompt" and wish.part is not None and not self.desk.narrow:
+        if wish is None or wish.part is None:
+            return
+        if wish.name == AGAIN or (wish.name == "prompt" and not self.desk.narrow):
             await self.desk.attempt(self.look_at(wish.part))
+        if wish.name == AGAIN:
+            await self.prepare(as_it_was=True)

@@ -11,6 +11,7 @@ from marginalia.prompt.segment import Segment, SegmentKind
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
     from marginalia.prompt.diff import Change, Diff
+    from marginalia.prompt.receipt import EntryNote
     from marginalia.values import Message
 
 _LORE = frozenset({SegmentKind.LORE, SegmentKind.USER_LORE})
@@ -26,17 +27,41 @@ class Call:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Words that called a lore entry: its name, the text they stand in (``request``, ``part 12`` ...), from, to."""
+
+    name: str
+    source: str
+    start: int
+    end: int
+
+
+def calls_of(lore: Iterable[Verdict]) -> Iterator[Caller]:
+    """The words that called the entries that are in."""
+    for verdict in lore:
+        for hit in verdict.hits if verdict.active else ():
+            yield Caller(verdict.entry.name, hit.source, hit.start, hit.end)
+
+
+def calls_of_notes(lore: Iterable[EntryNote]) -> Iterator[Caller]:
+    """The same, as a receipt keeps them."""
+    for note in lore:
+        for source, start, end in note.hits if note.active else ():
+            yield Caller(note.name, source, start, end)
+
+
 def message_rows(
-    messages: Sequence[Message], segments: Sequence[Segment], lore: Iterable[Verdict] = ()
+    messages: Sequence[Message], segments: Sequence[Segment], callers: Iterable[Caller] = ()
 ) -> list[dict[str, Any]]:
     """A row per message: its role, its tokens, and its text in pieces, each with what it is and where it came from.
 
-    What words of it called one of the *lore* that is in stands in pieces of their own.
+    Words that called lore, the *callers*, stand in pieces of their own.
     """
     by_message: dict[int, list[Segment]] = {}
     for segment in segments:
         by_message.setdefault(segment.message, []).append(segment)
-    calls = _calls(segments, lore)
+    calls = _calls(segments, callers)
     return [_message_row(each, by_message.get(at, []), calls.get(at, [])) for at, each in enumerate(messages)]
 
 
@@ -65,7 +90,7 @@ def _change_row(change: Change) -> dict[str, Any]:
     }
 
 
-def _calls(segments: Sequence[Segment], lore: Iterable[Verdict]) -> Mapping[int, list[Call]]:
+def _calls(segments: Sequence[Segment], callers: Iterable[Caller]) -> Mapping[int, list[Call]]:
     """The words that called entries, by message. Hits in texts that are not sent are passed over."""
     texts: dict[str, Segment] = {}
     for segment in segments:
@@ -74,14 +99,11 @@ def _calls(segments: Sequence[Segment], lore: Iterable[Verdict]) -> Mapping[int,
         elif segment.kind is SegmentKind.STORY:
             texts[segment.source] = segment
     found: dict[int, list[Call]] = {}
-    for verdict in lore:
-        if not verdict.active:
-            continue
-        for hit in verdict.hits:
-            where = texts.get(hit.source)
-            if where is not None and hit.start < hit.end <= where.end - where.start:
-                call = Call(where.start + hit.start, where.start + hit.end, verdict.entry.name)
-                found.setdefault(where.message, []).append(call)
+    for each in callers:
+        where = texts.get(each.source)
+        if where is not None and each.start < each.end <= where.end - where.start:
+            call = Call(where.start + each.start, where.start + each.end, each.name)
+            found.setdefault(where.message, []).append(call)
     return found
 
 

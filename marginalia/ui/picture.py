@@ -9,6 +9,7 @@ from marginalia.prompt.budget import Share
 from marginalia.ui.theme import SHARE_COLOURS
 
 if TYPE_CHECKING:
+    from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segment import Segment, Sent
 
 COLUMNS = ("left", "right", "bottom", "top", "colour", "label", "tokens", "detail")
@@ -57,6 +58,11 @@ def shares_of(sent: Sent) -> list[Share]:
         for kind, tokens in found.items()
         if tokens
     ]
+
+
+def shares_of_receipt(receipt: Receipt) -> list[Share]:
+    """The budget of a part as it was; for one whose budget was not kept, what was sent by kind."""
+    return list(receipt.shares) or shares_of(receipt)
 
 
 def _add(

@@ -12,7 +12,7 @@ import marginalia as mg
 from marginalia.lore.book import When
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.segments import PartFate, SegmentKind
-from marginalia.studio.inspecting import WhatIf
+from marginalia.studio.wishes import WhatIf
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 
 PARTS = 30
@@ -100,6 +100,15 @@ async def test_the_most_parts_that_were_asked_for_explain_what_is_left_out(desk:
     prompt = await desk.studio.what_if(desk.book, QUIET, parts=3)
     assert [each.number for each in prompt.history if each.fate is PartFate.SENT] == [28, 29, 30]
     assert prompt.history[20].reason == "at most 3 were asked for"
+
+
+async def test_lore_may_have_a_share_of_the_context(desk: Desk) -> None:
+    tight = await desk.studio.what_if(desk.book, BELL, context=900, lore_share=1)
+    assert sum(verdict.tokens for verdict in tight.active_lore) <= 9
+    with pytest.raises(mg.InvalidInput, match="at most 100"):
+        await desk.studio.what_if(desk.book, BELL, lore_share=101)
+    desk.studio.inspector.apply(desk.book, WhatIf(lore_share=1))
+    assert desk.studio.books.get(desk.book.id).settings["lore_share"] == 1
 
 
 async def test_the_curve_grows_with_the_context(desk: Desk) -> None:

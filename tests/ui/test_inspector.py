@@ -14,13 +14,13 @@ from marginalia.lore.book import Entry
 from marginalia.lore.verdicts import Hit, Verdict
 from marginalia.prompt.budget import Budget, Costs
 from marginalia.prompt.segments import Segment, SegmentKind
-from marginalia.studio.inspecting import WhatIf
+from marginalia.studio.wishes import WhatIf
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 from marginalia.ui.desk import Desk
 from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
 from marginalia.ui.lens import Lens
-from marginalia.ui.messages import message_rows
-from marginalia.ui.picture import bars, shares_of
+from marginalia.ui.messages import calls_of, message_rows
+from marginalia.ui.picture import bars, shares_of, shares_of_receipt
 from marginalia.ui.view import View
 from marginalia.values import Limits, Message
 
@@ -72,7 +72,7 @@ BUDGET = Budget(limits=Limits(context=4096, response=512), branch_parts=9)
 
 def test_knobs_left_where_they_are_wish_for_nothing() -> None:
     values = {knob["name"]: knob["value"] for knob in knobs(BUDGET, BOOK)}
-    assert values == {"context": 4096, "response": 512, "lore_tokens": 300, "parts": 0}
+    assert values == {"context": 4096, "response": 512, "lore_tokens": 300, "lore_share": 0, "parts": 0}
     assert wish_of(values, BUDGET, BOOK) == WhatIf()
 
 
@@ -87,10 +87,13 @@ json = st.recursive(
 )
 
 
-@given(json | st.dictionaries(st.sampled_from(["context", "response", "lore_tokens", "parts"]), json))
+@given(
+    json
+    | st.dictionaries(st.sampled_from(["context", "response", "lore_tokens", "lore_share", "parts"]), json)
+)
 def test_whatever_a_browser_sends_is_a_wish_within_bounds(values: object) -> None:
     wish = wish_of(values, BUDGET, BOOK)
-    for name in ("context", "response", "lore_tokens", "parts"):
+    for name in ("context", "response", "lore_tokens", "lore_share", "parts"):
         number = getattr(wish, name)
         assert number is None or 0 <= number <= 131_072
 
@@ -116,7 +119,7 @@ def test_words_that_called_an_entry_are_pieces_of_their_own() -> None:
         kind=SegmentKind.REQUEST, message=0, start=11, end=len(text), tokens=3, source="request"
     )
     rows = message_rows(
-        [Message(role="user", content=text)], [request], [verdict("Bell", ("request", 9, 13))]
+        [Message(role="user", content=text)], [request], calls_of([verdict("Bell", ("request", 9, 13))])
     )
     pieces = [(piece["text"], bool(piece.get("calls"))) for piece in rows[0]["pieces"]]
     assert pieces == [("The lore.\n\n", False), ("Ring the ", False), ("bell", True), (".", False)]
@@ -132,7 +135,7 @@ def test_no_character_is_lost_whatever_called_lore(
 ) -> None:
     request = Segment(kind=SegmentKind.REQUEST, message=0, start=start, end=30, tokens=3)
     rows = message_rows(
-        [Message(role="user", content=text)], [request], [verdict("A", *hits), verdict("B", *hits)]
+        [Message(role="user", content=text)], [request], calls_of([verdict("A", *hits), verdict("B", *hits)])
     )
     assert "".join(piece["text"] for piece in rows[0]["pieces"]) == text
 
@@ -228,6 +231,60 @@ async def test_a_part_is_looked_at_and_compared_with_now(lens: Lens, server: Scr
     assert lens.comparison is None
 
 
+async def test_two_parts_are_compared_wherever_they_are(lens: Lens, server: ScriptedServer) -> None:
+    first = await write(lens, server)
+    for _ in range(14):
+        lens.desk.studio.story.append(lens.desk.book, "word " * 10)
+    await until(lambda: len(lens.desk.shape.branch) == 35)
+    assert f"part:{first.id}" not in [each.key for each in lens.choices()]
+    await lens.look_at(first.id)
+    second = await write(lens, server)
+    await lens.look_at(second.id)
+    await lens.compare_with(f"part:{first.id}")
+    assert lens.comparison is not None
+    assert lens.comparison.title == "Compared with part 21"
+    assert lens.comparison.diff is not None
+
+
+async def test_the_budget_of_a_part_is_the_one_it_was_sent_under(lens: Lens, server: ScriptedServer) -> None:
+    then = lens.desk.budget
+    left = lens.missing
+    part = await write(lens, server)
+    await lens.look_at(part.id)
+    assert lens.look is not None
+    assert shares_of_receipt(lens.look.receipt) == [share for share in then.shares if share.tokens]
+    assert lens.look.receipt.missing == left
+
+
+async def test_a_part_is_written_once_more_after_a_look(lens: Lens, server: ScriptedServer) -> None:
+    part = await write(lens, server)
+    body = server.completions[-1].body
+    await lens.look_at(part.id)
+    await lens.prepare(as_it_was=False)
+    assert lens.again is not None
+    assert lens.again.ready
+    await lens.prepare(as_it_was=True)
+    assert lens.again.as_it_was
+    assert lens.again.shown.diff is not None
+    assert lens.again.shown.diff.changes == ()
+    server.script(Stream("Done again."))
+    await lens.write_again()
+    assert lens.look is None
+    assert lens.again is None
+    await until(lambda: len(lens.desk.shape.tree.siblings(part.id)) == 2 and not lens.desk.running)
+    assert server.completions[-1].body == body
+
+
+async def test_a_part_written_by_hand_cannot_be_written_once_more(lens: Lens) -> None:
+    await lens.look_at(lens.desk.shape.branch[-1])
+    await lens.prepare(as_it_was=True)
+    assert lens.again is not None
+    assert not lens.again.ready
+    assert "written by hand" in lens.again.shown.text
+    await lens.write_again()
+    assert lens.look is not None
+
+
 async def test_a_part_written_by_hand_has_nothing_to_compare(lens: Lens) -> None:
     await lens.compare_with(f"part:{lens.desk.shape.branch[0]}")
     assert lens.comparison is None  # it is none of those that are offered
@@ -240,7 +297,22 @@ async def test_what_can_be_compared_with_has_other_branches_and_settings(lens: L
     studio, branch = lens.desk.studio, lens.desk.shape.branch
     studio.story.go_to(studio.story.fork(branch[9]))
     await until(lambda: len(lens.desk.shape.branch) == 10)
-    assert "the branch that ends in part 20" in [name for _, name in lens.choices()]
+    end = next(each for each in lens.choices() if each.name == "the branch that ends in part 20")
+    await lens.compare_with(end.key)  # neither of them was written by a model
+    await until(lambda: lens.comparison is not None)  # the prompt of the new branch may be on its way
+    assert lens.comparison is not None
+    assert lens.comparison.diff is not None
+    assert any("20" in change.source for change in lens.comparison.diff.changes)
+    long = studio.protocols.create(name="Long", max_tokens=3000)
+    await lens.desk.refresh_library()
+    await lens.compare_with(f"protocol:{long.id}")
+    assert lens.comparison.title == "Compared with the protocol Long"
+    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 3,000.",)
+    await lens.try_out(WhatIf(context=2500))
+    await lens.compare_with("try")
+    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 2,500.",)
+    await lens.try_out(WhatIf())
+    assert lens.comparison is None
     await lens.compare_with("double")
     assert lens.comparison is not None
     assert lens.comparison.diff is not None

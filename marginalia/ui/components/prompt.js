@@ -5,8 +5,13 @@ export function render({ model }) {
   const compare = h("select", { "aria-label": "Compare with", class: "compare" })
   const copy = h("select", { "aria-label": "Copy", class: "copy" }, h("option", { value: "" }, "Copy"), ["text", "json", "curl"].map((form) => h("option", { value: form }, { text: "as text", json: "as JSON", curl: "as curl" }[form])))
   const mark = h("div", { class: "marked", hidden: true }, h("span"), h("button", { class: "link strong", onclick: () => say("now") }, "Back to now"))
+  const was = h("button", { class: "chip", type: "button", "aria-pressed": "false", title: "Exactly the messages and the sampling that were sent then", onclick: () => say("prepare", { was: true }) }, "as it was")
+  const today = h("button", { class: "chip", type: "button", "aria-pressed": "false", title: "The same turn, with lore, prompts and settings as they are now", onclick: () => say("prepare", { was: false }) }, "with today's lore and settings")
+  const once = h("div", { class: "once", hidden: true }, h("div", { class: "chips", role: "group", "aria-label": "Write it once more" }, h("span", { class: "quiet" }, "Once more:"), was, today))
+  const plan = h("div", { class: "differences", hidden: true }), sure = h("button", { class: "go", type: "button", onclick: () => say("again") }, "Send as a new swipe")
+  const deal = h("div", { class: "deal", hidden: true }, sure, h("button", { class: "link", type: "button", onclick: () => { say("leave"); was.focus() } }, "Cancel"))
   const status = h("span", { class: "quiet copied", role: "status" })
-  const box = h("div", { class: "prompt" }, mark, h("div", { class: "tools" }, search, hits, compare, copy), h("div", { class: "body scroll", tabIndex: 0, role: "region", "aria-label": "Prompt" }, top, meter, status, list, diff))
+  const box = h("div", { class: "prompt" }, mark, h("div", { class: "tools" }, search, hits, compare, copy), h("div", { class: "body scroll", tabIndex: 0, role: "region", "aria-label": "Prompt" }, top, once, deal, plan, meter, status, list, diff))
   let rows = [], timer = null, query = ""
   const put = (at, found) => {
     const el = message_(rows[at], at, query, found), old = list.children[at]
@@ -24,6 +29,14 @@ export function render({ model }) {
     const area = h("textarea", { value: text, style: "position:fixed;opacity:0" }); box.append(area); area.select()
     const done = document.execCommand("copy"); area.remove(); return done
   }
+  // What is shown below: what would be sent once more, what is different elsewhere, or the messages.
+  let planned = false, compared = false
+  const which = () => { list.hidden = planned || compared; diff.hidden = planned || !compared; meter.classList.toggle("away", planned); search.disabled = planned || compared; compare.disabled = planned }
+  const groups = (choices) => {
+    const found = new Map()
+    for (const [key, name, group] of choices) { if (!found.has(group)) found.set(group, h("optgroup", { label: group })); found.get(group).append(h("option", { value: key, title: name }, name)) }
+    return found.values()
+  }
   const told = (text) => { status.textContent = text; setTimeout(() => { status.textContent = "" }, 4000) }
   const say = connect(model, {
     prompt: (message) => {
@@ -37,12 +50,18 @@ export function render({ model }) {
     },
     choices: (message) => {
       const chosen = message.against
-      compare.replaceChildren(h("option", { value: "" }, chosen ? "No comparison" : "Compare with…"), ...message.choices.map(([key, name]) => h("option", { value: key, title: name }, name)))
+      compare.replaceChildren(h("option", { value: "" }, chosen ? "No comparison" : "Compare with…"), ...groups(message.choices))
       compare.value = chosen
+    },
+    again: (message) => {
+      const on = Boolean(message.diff)
+      once.hidden = !message.offered; planned = on; deal.hidden = !on; plan.hidden = !on; sure.disabled = !message.ready
+      was.setAttribute("aria-pressed", String(message.was === true)); today.setAttribute("aria-pressed", String(message.was === false))
+      plan.replaceChildren(...(on ? differences_(message.diff) : [])); which()
     },
     diff: (message) => {
       const on = Boolean(message.diff)
-      list.hidden = on; diff.hidden = !on; search.disabled = on
+      compared = on; which()
       diff.replaceChildren(...(on ? differences_(message.diff) : []))
     },
     copied: async (message) => told(await clip(message.text) ? `Copied: ${figure(message.text.length)} characters.` : "The browser does not let this page copy."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -12,7 +13,7 @@ from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import Mark, WhatIfPanel
 from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
 from marginalia.ui.lens import NOTHING
-from marginalia.ui.picture import bars, shares_of
+from marginalia.ui.picture import bars, shares_of_receipt
 from marginalia.ui.theme import SHARE_COLOURS
 from marginalia.ui.view import View
 from marginalia.ui.words import count
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from marginalia.ui.lens import Lens, Look, Trial
 
 _HEIGHT = 72
+_NOT_USED = frozenset({"response", "safety", "free"})
 _STAYS = {"position": "sticky", "top": "0", "z-index": "2", "backdrop-filter": "blur(12px)"}
 
 
@@ -98,11 +100,11 @@ class BudgetView(View):
 
     def _show_part(self, look: Look) -> None:
         receipt = look.receipt
-        shares = shares_of(receipt) if receipt is not None else []
+        shares = shares_of_receipt(receipt) if receipt is not None else []
         self._draw(shares, receipt)
         note = "This part was written by hand: no model was asked."
         self._figures.param.update(
-            headline=f"Part {look.number}: {sum(s.tokens for s in shares if s.kind != 'response'):,} tokens",
+            headline=_part_headline(look, shares),
             note=note if receipt is None else "",
             rows=[_row(share) for share in shares], notes=[self._pick()] if self._pick() else [],
         )  # fmt: skip
@@ -147,16 +149,23 @@ class BudgetView(View):
 
     def _tell(self, trial: Trial | None) -> None:
         desk, panel = self.desk, self._whatif
-        left: tuple[Missing, ...] = trial.missing if trial is not None else self._lens.missing
+        left = self._left_out(trial)
         panel.param.update(
             tried=trial is not None,
             told=_told(trial, desk.prompt),
-            missing=[_missing_row(each) for each in left] if self._lens.look is None else [],
+            missing=[_missing_row(each) for each in left],
             keep=ways_to_keep(trial.wish, self._protocol()) if trial is not None else [],
             stable=bool(desk.book is not None and desk.book.settings.get("stable_layout")),
         )  # fmt: skip
         if trial is None and desk.budget is not None and desk.book is not None:
             panel.knobs = knobs(desk.budget, desk.book)
+
+    def _left_out(self, trial: Trial | None) -> tuple[Missing, ...]:
+        look = self._lens.look
+        if look is not None:
+            return look.receipt.missing if look.receipt is not None else ()
+        found: tuple[Missing, ...] = self._lens.missing
+        return trial.missing if trial is not None else found
 
     async def _wish(self, said: Said) -> None:
         if self.desk.budget is not None and self.desk.book is not None:
@@ -192,6 +201,12 @@ class BudgetView(View):
     def _climbed(self, *_: object) -> None:
         context = self.desk.budget.limits.context if self.desk.budget is not None else 0
         self._whatif.rungs = rung_rows(self._lens.rungs, context)
+
+
+def _part_headline(look: Look, shares: Sequence[Share]) -> str:
+    used = sum(share.tokens for share in shares if share.kind not in _NOT_USED)
+    context = look.receipt.limits.context if look.receipt is not None else 0
+    return f"Part {look.number}: {used:,}" + (f" of {context:,} tokens" if context else " tokens")
 
 
 def _headline(budget: Budget) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from marginalia.ui.components import Dialogs
-from marginalia.ui.messages import message_rows
+from marginalia.ui.messages import calls_of_notes, message_rows
 from marginalia.ui.settings import Sheets
 from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
@@ -39,8 +39,8 @@ class DialogsView(View):
             return
         if wish.name == "keys":
             self._dialogs.tell("keys")
-        elif wish.name == "prompts":
-            pass  # a sheet of its own, which follows the same wish
+        elif wish.name in _ELSEWHERE:
+            pass  # something else follows the same wish
         elif wish.name == "prompt" and wish.part is not None:
             if self.desk.narrow:  # else it opens in the inspector, beside the text
                 await self.desk.attempt(self._show_prompt(wish.part))
@@ -66,7 +66,7 @@ class DialogsView(View):
                 messages=[],
             )
             return
-        rows = message_rows(receipt.messages, receipt.segments)
+        rows = message_rows(receipt.messages, receipt.segments, calls_of_notes(receipt.lore))
         self._dialogs.tell("prompt", title="What the model read", top=_top(receipt), messages=rows)
 
     async def _submit(self, said: Said) -> None:
@@ -81,6 +81,7 @@ class DialogsView(View):
             self._dialogs.tell("close")
 
 
+_ELSEWHERE = ("prompts", "again")
 _TABS = ("book", "model", "protocol")
 
 

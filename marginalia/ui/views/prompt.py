@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from marginalia.prompt.cache import reported
 from marginalia.ui.components.inspecting import PromptReader
-from marginalia.ui.messages import diff_row, message_rows
+from marginalia.ui.messages import calls_of, calls_of_notes, diff_row, message_rows
 from marginalia.ui.view import View
 from marginalia.ui.words import count
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
     from marginalia.studio.inspecting import Format
+    from marginalia.ui.comparing import Choice
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
     from marginalia.ui.lens import Lens
@@ -29,12 +30,17 @@ class PromptView(View):
         super().__init__(desk)
         self._lens = lens
         self._reader = PromptReader(sizing_mode="stretch_both")
-        self._reader.hear(ready=self._ready, compare=self._compare, copy=self._copy, now=self._now)
+        self._reader.hear(
+            ready=self._ready, compare=self._compare, copy=self._copy, now=self._now,
+            prepare=self._prepare, again=self._again, leave=self._leave,
+        )  # fmt: skip
         self._told: list[dict[str, Any]] = []
-        self._offered: tuple[list[tuple[str, str]], str] | None = None
+        self._offered: tuple[list[Choice], str] | None = None
         self.follow("prompt", "tab", "unsendable", then=self._update)
         lens.param.watch(self._update, ["look", "beginning"])  # pyright: ignore[reportUnknownMemberType]
         lens.param.watch(self._compared, ["comparison", "against"])  # pyright: ignore[reportUnknownMemberType]
+        lens.param.watch(self._tell_again, ["again", "look"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("running", then=self._tell_again)
 
     def __panel__(self) -> PromptReader:
         return self._reader
@@ -43,6 +49,7 @@ class PromptView(View):
         self._told, self._offered = [], None
         self._update(first=True)
         self._compared()
+        self._tell_again()
 
     def _update(self, *_: object, first: bool = False) -> None:
         if self.desk.tab != PROMPT_TAB:
@@ -51,9 +58,9 @@ class PromptView(View):
         look = self._lens.look
         if look is not None:
             receipt: Receipt | None = look.receipt
-            rows = message_rows(receipt.messages, receipt.segments) if receipt is not None else []
+            rows = _receipt_rows(receipt) if receipt is not None else []
         else:
-            rows = message_rows(prompt.messages, prompt.segments, prompt.lore) if prompt is not None else []
+            rows = _prompt_rows(prompt) if prompt is not None else []
         changed = [(at, row) for at, row in enumerate(rows) if at >= len(self._told) or self._told[at] != row]
         self._told = rows
         mark = (
@@ -97,6 +104,26 @@ class PromptView(View):
         self._reader.tell("diff", diff=row)
         self._offer()
 
+    def _tell_again(self, *_: object) -> None:
+        look, again = self._lens.look, self._lens.again
+        shown = diff_row(again.shown.title, again.shown.diff, again.shown.text) if again is not None else None
+        self._reader.tell(
+            "again",
+            offered=look is not None and look.receipt is not None,
+            was=again.as_it_was if again is not None else None,
+            ready=again is not None and again.ready and not self.desk.running,
+            diff=shown,
+        )
+
+    async def _prepare(self, said: Said) -> None:
+        await self._lens.prepare(as_it_was=bool(said.get("was")))
+
+    async def _again(self, _: Said) -> None:
+        await self._lens.write_again()
+
+    def _leave(self, _: Said) -> None:
+        self._lens.leave_again()
+
     async def _compare(self, said: Said) -> None:
         await self._lens.compare_with(str(said.get("with", "")))
 
@@ -107,3 +134,11 @@ class PromptView(View):
         form = _FORMS.get(str(said.get("form")))
         if form is not None:
             self._reader.tell("copied", text=await self._lens.export(form))
+
+
+def _prompt_rows(prompt: Prompt) -> list[dict[str, Any]]:
+    return message_rows(prompt.messages, prompt.segments, calls_of(prompt.lore))
+
+
+def _receipt_rows(receipt: Receipt) -> list[dict[str, Any]]:
+    return message_rows(receipt.messages, receipt.segments, calls_of_notes(receipt.lore))

@@ -49,7 +49,7 @@ class StoryView(View):
         self._paper.hear(
             ready=self._ready, more=self._more, end=self._to_end, edit=self._edit, save=self._save, refresh=self._again,
             step=self._step, regenerate=self._regenerate, swipe=self._swipe, branch=self._branch, delete=self._delete,
-            prompt=self._prompt, revisions=self._revisions, summary=self._summary, split=self._split,
+            prompt=self._prompt, rerun=self._rerun, revisions=self._revisions, summary=self._summary, split=self._split,
             merge=self._merge, bookmark=self._bookmark, keep=self._keep, continue_=self._continue,
         )  # fmt: skip
         self._first: int = 0
@@ -223,6 +223,9 @@ class StoryView(View):
 
     def _prompt(self, said: Said) -> None:
         self.desk.wish("prompt", _id(said))
+
+    def _rerun(self, said: Said) -> None:
+        self.desk.wish("again", _id(said))
 
     def _revisions(self, said: Said) -> None:
         self._bench.paper = Paper(name="revisions", part=_id(said))
