@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import tracemalloc
+import time
 import unicodedata
 from dataclasses import replace
 
@@ -224,22 +224,21 @@ def test_the_last_of_very_many_places_is_found_by_who_looks_only_so_far_back() -
     assert len(everywhere.hits) == 16
 
 
-@pytest.mark.parametrize("longest", [64, 300])
+@pytest.mark.parametrize("longest", [64, 2_000])
 @pytest.mark.parametrize("fields", [{}, {"case": True, "whole_word": True}])
-def test_keys_that_are_in_each_other_over_and_over_cost_bounded_memory(
+def test_keys_that_are_in_each_other_over_and_over_cost_bounded_work(
     longest: int, fields: dict[str, bool]
 ) -> None:
-    said = "e" * 2_000
-    keys = (entry(f"e{at}", match=any_of("e" * (1 + at % longest), **fields)) for at in range(300))
-    made = candidates(*keys)
+    said = "e" * 8_000
+    made = candidates(
+        *(entry(f"e{at}", match=any_of("e" * (1 + at % longest), **fields)) for at in range(2_000))
+    )
     matcher = Matcher.of(made)
-    tracemalloc.start()
+    began = time.process_time()
     reading = matcher.read(said)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 16_000_000
+    assert time.process_time() - began < 4
     assert all(len(places) <= 16 for places in reading.found.values())
-    assert len(active(activate(made, Scan(request=said)))) == (0 if fields else 300)
+    assert len(active(activate(made, Scan(request=said)))) == (0 if fields else 2_000)
 
 
 @pytest.mark.parametrize("size", [10, 64, 65, 300])
