@@ -6,7 +6,7 @@ It is kept per book under the setting ``authors_note``: ``{"text": ..., "private
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from marginalia.extensions.api import Extension, Host, Panel, View
 from marginalia.prompt.segments import Prompt
@@ -18,9 +18,9 @@ from marginalia.values import Book, Role
 class Note:
     """The note of a book; ``depth`` counts messages from the end of the prompt."""
 
-    text: str = ""
-    private: str = ""
-    depth: int = 1
+    text: str = field(default="", metadata={"help": "Sent near the end of every prompt."})
+    private: str = field(default="", metadata={"help": "For you alone; never sent."})
+    depth: int = field(default=1, metadata={"help": "Messages from the end."})
     role: Role = "system"
     on: bool = True
 

@@ -126,12 +126,20 @@ def test_the_authors_note_is_written_and_stands_in_the_budget(
     expect(budget.get_by_text("inserts", exact=True)).to_be_visible()
 
     page.reload()
-    page.get_by_role("button", name="Places").click()
-    page.get_by_role("menuitem", name="Extensions").click()
+    page.get_by_role("tab", name="Panels").click()
+    panels = page.get_by_role("tabpanel", name="Panels")
+    expect(panels.get_by_label("Text")).to_have_value("It rains all day, and nobody says so.")
+    tests = panels.get_by_role("region", name="Lore tests")
+    tests.get_by_label("Entry").fill("Nobody")
+    tests.get_by_role("button", name="Save").click()
+    expect(tests.get_by_text("There is no entry 'Nobody' in the lore of this book.")).to_be_visible()
+    panels.get_by_role("button", name="Extensions…").click()
     expect(note.get_by_label("Text")).to_have_value("It rains all day, and nobody says so.")
     shelf.get_by_role("checkbox", name="Author's note").uncheck()
     expect(note).to_be_hidden()
     shelf.get_by_role("button", name="Close").click()
+    expect(panels.get_by_role("region", name="Author's note")).to_have_count(0)
+    page.get_by_role("tab", name="Budget").click()
     expect(budget.get_by_text("inserts", exact=True)).to_have_count(0)
 
 

@@ -31,7 +31,7 @@ class PanelsView(View):
         self._page.hear(ready=self._update, save=self._save, extensions=self._open)
         self._looks = Newest(self._look)
         self._looking: asyncio.Task[None] | None = None
-        self.follow("book", "prompt", "tab", then=self._update)
+        self.follow("book", "prompt", "tab", then=self._update, always=True)
 
     def __panel__(self) -> PanelPage:
         return self._page
