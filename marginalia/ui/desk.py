@@ -87,7 +87,7 @@ class Desk(param.Parameterized):
         """Go to another book. An id that does not exist (it may come from an address) opens the newest one."""
         opened = await aside(find_book, self.studio, book)
         for task in (self._watching, self._following):
-            if task is not None:
+            if task is not None and task is not asyncio.current_task():  # which found that its book is gone
                 task.cancel()
         self.param.update(book=opened, run=None, running=False, prompt=None, budget=None, trouble=QUIET)
         if opened is None:
@@ -111,6 +111,8 @@ class Desk(param.Parameterized):
                 self._following = self.errands.start(self._follow(run))
             version = await self.studio.changed(book, version)
             await self.refresh()
+            if self.book is None or self.book.id != book:
+                return
 
     async def _follow(self, run: Run) -> None:
         self.param.update(run=run, running=True, trouble=QUIET)
@@ -236,7 +238,9 @@ class Desk(param.Parameterized):
         number = shape.number(part) if shape is not None else 0
         if await self.attempt(aside(self.studio.story.delete, part)):
             self._deleted = part
-            self.trouble = Notice(text=f"Part {number} is in the trash.", action="undo", label="Take it back")
+            self.trouble = Notice(
+                text=f"Part {number} is in the trash.", action="undo", label="Take it back", calm=True
+            )
             await self.refresh()
 
     def wish(self, name: str, part: PartId | None = None, *, record: int | None = None) -> None:

@@ -23,16 +23,20 @@ _AT_THE_MODEL = {
 class Notice:
     """A sentence for people; ``action`` names what the button with ``label`` does (empty: no button).
 
+    A ``calm`` one says what was done, and is shown as such; the others say what went wrong.
     Actions are ``retry``, ``model``, ``protocol``, ``book`` (open that page of the settings) and ``undo``.
     """
 
     text: str = ""
     action: str = ""
     label: str = ""
+    calm: bool = False
 
-    def shown(self) -> dict[str, str]:
+    def shown(self) -> dict[str, str | bool]:
         """As the turn panel takes it."""
-        return {"text": self.text, "action": self.action, "label": self.label} if self.text else {}
+        if not self.text:
+            return {}
+        return {"text": self.text, "action": self.action, "label": self.label, "calm": self.calm}
 
 
 QUIET = Notice()

@@ -1,27 +1,27 @@
-"""The writer's tools on the story of one session: searching, steps back and forth, revisions, trash and summaries.
+"""The writer's tools on the story of one session: searching, steps back and forth, parts, revisions and trash.
 
 Views follow it as they follow the desk. What it does to a story is one step each, which ``undo`` takes back.
 """
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import param
 
-from marginalia.ui.desk import UPDATES_PER_SECOND
+from marginalia.errors import MarginaliaError
 from marginalia.ui.finding import NOTHING_FOUND, Found, find
 from marginalia.ui.reading import Shape
+from marginalia.ui.summarising import SummaryBench
 from marginalia.ui.telling import step_words
 from marginalia.ui.troubles import Notice
 from marginalia.ui.work import aside
 from marginalia.values import BookId, NewPart, PartId
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
 
     from marginalia.ui.desk import Desk
 
@@ -36,15 +36,6 @@ class Paper:
     part: PartId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summarising:
-    """A summary that is being written: what to say of it, since when (monotonic seconds), and what came of it."""
-
-    text: str
-    since: float
-    written: str = ""
-
-
 #: What the left side shows.
 OUTLINE, TREE, SUMMARIES = range(3)
 
@@ -55,20 +46,14 @@ class Workbench(param.Parameterized):
     searching = param.Boolean(default=False, doc="Whether the search is open.")
     found = param.ClassSelector(class_=Found, default=NOTHING_FOUND, doc="What was found.")
     paper = param.ClassSelector(class_=Paper, default=None, allow_None=True, doc="What lies open.")
-    summarising = param.ClassSelector(
-        class_=Summarising, default=None, allow_None=True, doc="The summary that is being written."
-    )
     side = param.Integer(default=0, bounds=(0, 2), doc="What the left side shows: outline, tree, summaries.")
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.desk = desk
         self._story = desk.studio.story
-        self._summaries = desk.studio.summaries
-        self._pieces: list[str] = []
-        self._told = 0.0
+        self.summaries = SummaryBench(desk)
         self._asked = 0
-        self._stop: Callable[[], Any] | None = None
         desk.param.watch(self._leave, ["book"])  # pyright: ignore[reportUnknownMemberType]
         self._opened = desk.book.id if desk.book is not None else None
 
@@ -78,8 +63,17 @@ class Workbench(param.Parameterized):
         if now != self._opened:
             self._opened = now
             self.param.update(found=NOTHING_FOUND, searching=False, paper=None)
+            self._prepare_search()
 
     # Finding, and going there.
+
+    def _prepare_search(self) -> None:
+        if self._opened is not None:
+            self.desk.errands.start(self._prepare(self._opened))
+
+    async def _prepare(self, book: BookId) -> None:
+        with suppress(MarginaliaError):  # searching works without, only slower the first time
+            await aside(self._story.prepare_search, book)
 
     async def search(self, query: str) -> None:
         """Look for *query* on all branches; of several searches the one asked for last counts."""
@@ -97,6 +91,7 @@ class Workbench(param.Parameterized):
 
     def open_search(self) -> None:
         """Open the search, or have it ready again."""
+        self._prepare_search()
         self.searching = True
         self.param.trigger("searching")
 
@@ -151,7 +146,7 @@ class Workbench(param.Parameterized):
             told.append(f"{done}: {step_words(step.kind)}." if step is not None else nothing)
 
         if await self._change(work()):
-            self.desk.trouble = Notice(text=told[0])
+            self.desk.trouble = Notice(text=told[0], calm=True)
 
     # One part.
 
@@ -218,59 +213,8 @@ class Workbench(param.Parameterized):
         if await self._change(aside(work)):
             self.paper = None
 
-    # Summaries.
-
-    def summarise(self, part: PartId) -> None:
-        """Write a summary of a part and what stands before it, down to the next summary."""
-        number = self.desk.shape.number(part) if self.desk.shape is not None else 0
-        create = partial(self._summaries.create, part=part, listen=self._hear)
-        self._write(f"Summarising up to #{number}", create)
-
-    def merge_summaries(self, newest: PartId, oldest: PartId) -> None:
-        """Write one summary of several."""
-        merge = partial(self._summaries.merge, newest=newest, oldest=oldest, listen=self._hear)
-        self._write("Merging", merge)
-
-    def remake(self) -> None:
-        """Write the stale summaries of the branch again."""
-        self._write("Writing the stale ones again", self._summaries.remake)
-
-    def stop_summary(self) -> None:
-        """End what is being summarised; nothing is kept, and what was there stays."""
-        if self._stop is not None:
-            self._stop()
-
-    def _write(self, text: str, write: Callable[[BookId], Coroutine[Any, Any, Any]]) -> None:
-        if self.desk.book is None or self.summarising is not None:
-            return
-        self._pieces, self._told = [], 0.0
-        self.summarising = Summarising(text=text, since=time.monotonic())
-        self._stop = self.desk.errands.start(self._carry_out(write(self.desk.book.id))).cancel
-
-    def _hear(self, piece: str) -> None:
-        self._pieces.append(piece)
-        now = time.monotonic()
-        if self.summarising is not None and now - self._told > 1 / UPDATES_PER_SECOND:
-            self._told = now
-            self.summarising = replace(self.summarising, written="".join(self._pieces))
-
-    async def _carry_out(self, job: Coroutine[Any, Any, Any]) -> None:
-        try:
-            await self.desk.attempt(job)
-        finally:
-            self.summarising = self._stop = None
-        await self.desk.refresh()
-
     async def _change(self, action: Coroutine[Any, Any, Any]) -> bool:
         done = await self.desk.attempt(action)
         if done:
             await self.desk.refresh()
         return done
-
-    async def summary_change(self, action: Awaitable[Any]) -> None:
-        """Do something to a summary that needs no model."""
-
-        async def work() -> None:
-            await action
-
-        await self._change(work())

@@ -119,12 +119,61 @@ async def test_a_summary_streams_and_can_be_stopped_without_a_trace(
     bench: Workbench, desk: Desk, server: ScriptedServer, studio: Studio
 ) -> None:
     server.script(Stream("They ", "rowed ", Pause(30), "away."))
-    bench.summarise(desk.shape.leaf)
-    await until(lambda: bench.summarising is not None and "They" in bench.summarising.written)
-    bench.stop_summary()
-    await until(lambda: bench.summarising is None)
+    bench.summaries.create(desk.shape.leaf)
+    await until(lambda: bench.summaries.now is not None and "They" in bench.summaries.now.written)
+    bench.summaries.stop()
+    await until(lambda: bench.summaries.now is None)
     assert studio.summaries.overview(desk.book.id) == ()
     assert desk.trouble.text == ""
+
+
+async def test_another_window_sees_a_summary_being_written_and_can_stop_it(
+    desk: Desk, server: ScriptedServer, studio: Studio
+) -> None:
+    windows: list[tuple[Desk, Workbench]] = []
+    for _ in range(2):
+        one = Desk(studio)
+        windows.append((one, Workbench(one)))
+        await one.open(desk.book.id)
+    (first, bench), (second, other) = windows
+    server.script(Stream("They ", "rowed ", Pause(30), "away."))
+    bench.summaries.create(desk.shape.leaf)
+    await until(lambda: other.summaries.now is not None and "rowed" in other.summaries.now.written)
+    assert other.summaries.now.text == "Summarising up to #3"
+    other.summaries.create(desk.shape.leaf)
+    assert "already" in second.trouble.text
+    first.close()
+    await asyncio.sleep(0)
+    job = studio.summaries.running(desk.book.id)
+    assert job is not None
+    other.summaries.stop()
+    await until(lambda: other.summaries.now is None)
+    assert (job.stopped, studio.summaries.running(desk.book.id)) == (True, None)
+    second.close()
+
+
+async def test_a_book_that_is_deleted_in_another_window_makes_room_for_another_one(
+    desk: Desk, studio: Studio
+) -> None:
+    gone, other = desk.book, studio.books.create(name="Other")
+    studio.books.delete(gone)
+    await until(lambda: desk.book is not None and desk.book.id == other.id)
+    await until(lambda: desk.shape is not None and not desk.shape.branch)
+    studio.story.append(other, "The desk keeps up with it.")  # as it does only while it watches
+    await until(lambda: len(desk.shape.branch) == 1)
+    studio.books.delete(other)
+    await until(lambda: desk.book is None)
+    assert desk.wished is not None
+
+
+async def test_what_was_done_is_told_calmly_and_what_went_wrong_is_not(bench: Workbench, desk: Desk) -> None:
+    await bench.merge(desk.shape.branch[2])
+    await bench.undo()
+    assert (desk.trouble.text, desk.trouble.calm) == ("Undone: merging two parts.", True)
+    await desk.delete(desk.shape.branch[2])
+    assert desk.trouble.shown()["calm"]
+    await bench.merge(desk.shape.branch[0])
+    assert (bool(desk.trouble.text), desk.trouble.calm) == (True, False)
 
 
 async def test_summaries_are_told_with_what_they_save_and_why_they_are_stale(
@@ -132,8 +181,8 @@ async def test_summaries_are_told_with_what_they_save_and_why_they_are_stale(
 ) -> None:
     server.script(Stream("Ada rows."), Stream("Fog."), Stream("All of it."))
     for part in (desk.shape.branch[1], desk.shape.branch[2]):
-        bench.summarise(part)
-        await until(lambda: bench.summarising is None)
+        bench.summaries.create(part)
+        await until(lambda: bench.summaries.now is None)
     studio.story.edit(desk.shape.branch[0], "Ada swam out.")
     nodes = studio.summaries.overview(desk.book.id)
     rows = [summary_row(node, desk.shape.branch) for node in nodes]
@@ -141,8 +190,8 @@ async def test_summaries_are_told_with_what_they_save_and_why_they_are_stale(
     assert "Part 1" in rows[0]["stale"]
     assert rows[1]["stale"] == ""
     assert summaries_headline(nodes).startswith("2 summaries")
-    bench.merge_summaries(desk.shape.branch[2], desk.shape.branch[1])
-    await until(lambda: bench.summarising is None)
+    bench.summaries.merge(desk.shape.branch[2], desk.shape.branch[1])
+    await until(lambda: bench.summaries.now is None)
     (merged,) = studio.summaries.overview(desk.book.id)
     assert len(summary_row(merged, desk.shape.branch)["children"]) == 2
 

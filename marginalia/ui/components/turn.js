@@ -62,8 +62,8 @@ export function render({ model }) {
     draw(); if (ticks) ticking = setInterval(draw, 1000)
   }
   function troubles() {
-    const { text, action, label } = model.trouble
-    trouble.hidden = !text
+    const { text, action, label, calm } = model.trouble
+    trouble.hidden = !text; trouble.classList.toggle("calm", !!calm); trouble.setAttribute("role", calm ? "status" : "alert")
     trouble.replaceChildren(h("span", {}, text ?? ""), h("span", { class: "gap" }),
       action ? h("button", { class: "link strong", type: "button", onclick: () => say("action", { name: action }) }, label) : "",
       h("button", { class: "link", type: "button", "aria-label": "Close", onclick: () => say("dismiss") }, "✕"))

@@ -234,7 +234,7 @@ class StoryView(View):
         self._bench.side = SUMMARIES
         shape: Shape | None = self.desk.shape
         if shape is not None and shape.tree[_id(said)].summary_id is None:
-            self._bench.summarise(_id(said))
+            self._bench.summaries.create(_id(said))
 
     async def _split(self, said: Said) -> None:
         await self._bench.split(_id(said), str(said["text"]), int(said["at"]))

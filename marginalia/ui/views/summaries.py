@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
     from marginalia.ui.reading import Shape
-    from marginalia.ui.workbench import Summarising, Workbench
+    from marginalia.ui.summarising import Summarising
+    from marginalia.ui.workbench import Workbench
 
 
 class SummariesView(View):
@@ -33,7 +34,7 @@ class SummariesView(View):
         )  # fmt: skip
         self.follow("shape", then=self._update)
         bench.param.watch(self._update, ["side"])  # pyright: ignore[reportUnknownMemberType]
-        bench.param.watch(self._busy, ["summarising"])  # pyright: ignore[reportUnknownMemberType]
+        bench.summaries.param.watch(self._busy, ["now"])  # pyright: ignore[reportUnknownMemberType]
 
     def __panel__(self) -> SummaryList:
         return self._list
@@ -57,7 +58,7 @@ class SummariesView(View):
             )
 
     def _busy(self, *_: object) -> None:
-        now: Summarising | None = self._bench.summarising
+        now: Summarising | None = self._bench.summaries.now
         self._list.busy = (
             {}
             if now is None
@@ -67,7 +68,7 @@ class SummariesView(View):
     def _create(self, _: Said) -> None:
         shape: Shape | None = self.desk.shape
         if shape is not None and shape.leaf is not None:
-            self._bench.summarise(shape.leaf)
+            self._bench.summaries.create(shape.leaf)
 
     def _merge(self, said: Said) -> None:
         shape: Shape | None = self.desk.shape
@@ -76,21 +77,19 @@ class SummariesView(View):
         places = sorted(shape.number(PartId(int(part))) for part in said.get("parts") or ())
         places = [place for place in places if place]
         if len(places) > 1:
-            self._bench.merge_summaries(shape.branch[places[-1] - 1], shape.branch[places[0] - 1])
+            self._bench.summaries.merge(shape.branch[places[-1] - 1], shape.branch[places[0] - 1])
 
     def _remake(self, _: Said) -> None:
-        self._bench.remake()
+        self._bench.summaries.remake()
 
     async def _remove(self, said: Said) -> None:
-        part, unwind = PartId(int(said["part"])), bool(said.get("unwind"))
-        await self._bench.summary_change(aside(self.desk.studio.summaries.remove, part, unwind=unwind))
+        await self._bench.summaries.remove(PartId(int(said["part"])), unwind=bool(said.get("unwind")))
 
     async def _edit(self, said: Said) -> None:
-        part, text = PartId(int(said["part"])), str(said["text"])
-        await self._bench.summary_change(aside(self.desk.studio.summaries.edit, part, text))
+        await self._bench.summaries.edit(PartId(int(said["part"])), str(said["text"]))
 
     def _stop(self, _: Said) -> None:
-        self._bench.stop_summary()
+        self._bench.summaries.stop()
 
     async def _read(self, said: Said) -> None:
         await self._bench.read(PartId(int(said["part"])))
