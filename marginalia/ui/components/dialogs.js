@@ -1,5 +1,5 @@
 const KEYS = [["Ctrl+Enter", "generate"], ["Esc", "stop; what has come is kept"], ["Alt+← Alt+→", "the other versions of the last part"], ["Alt+R", "regenerate the last part"], ["Alt+S", "swipe: another version beside it"],
-  ["Alt+↑ Alt+↓", "from part to part"], ["E", "edit the part in focus, else the last one"], ["Ctrl+Z Ctrl+Shift+Z", "undo and redo of the story"], ["Ctrl+F", "search all branches"], ["1 – 4", "Budget, Lore, Prompt, Run"], ["F", "focus: nothing but the text; F or Esc leaves it"], ["B", "all books"], ["C", "contents: the chapters of this book"], ["L", "lorebooks"], ["M", "models"], [",", "settings: how the page reads, what was written"], ["P", "prompts of this book"], ["X", "extensions"], ["?", "this list"]]
+  ["Alt+↑ Alt+↓", "from part to part"], ["E", "edit the part in focus, else the last one"], ["Ctrl+Z Ctrl+Shift+Z", "undo and redo of the story"], ["Ctrl+F", "search all branches"], ["1 – 5", "Budget, Lore, Prompt, Run, Panels"], ["F", "focus: nothing but the text; F or Esc leaves it"], ["B", "all books"], ["C", "contents: the chapters of this book"], ["L", "lorebooks"], ["M", "models"], [",", "settings: how the page reads, what was written"], ["P", "prompts of this book"], ["X", "extensions"], ["?", "this list"]]
 
 export function render({ model }) {
   const title = h("h2", { id: "title" }), body = h("div", { class: "body scroll" })
