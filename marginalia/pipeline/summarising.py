@@ -27,7 +27,14 @@ from marginalia.pipeline.steps.prepare import MISSING_MODEL, MISSING_PROTOCOL
 from marginalia.prompt.context import Facts, Rendered, TemplateContext, Variables
 from marginalia.prompt.payload import SEPARATOR
 from marginalia.story.parts import Part, Summary
-from marginalia.story.summaries import Block, collect_blocks, hash_of, merge_range, summaries_on
+from marginalia.story.summaries import (
+    Block,
+    collect_blocks,
+    hash_of,
+    joined_summaries,
+    merge_range,
+    summaries_on,
+)
 from marginalia.values import BookId, Limits, Message, PartId, Prompts, Provider, SummaryId, resolve_limits
 
 Hear: TypeAlias = Callable[[str], object]
@@ -75,7 +82,8 @@ class Summariser:
         texts = self._ports.library.texts(parts)
         text = SEPARATOR.join(texts.get(each, "") for each in reversed(parts))
         spent = sum(manuscript.tree[each].tokens + 1 for each in parts)
-        messages = self._messages(manuscript, self._ports.library.part(part), {"text": text}, spent, seed)
+        data = {"text": text, "summaries": joined_summaries(collect_blocks(branch, on))}
+        messages = self._messages(manuscript, self._ports.library.part(part), data, spent, seed)
         return Draft(messages=messages, parts=parts, source_hash=hash_of(parts, on, texts, meta=False))
 
     def merge_draft(self, book: BookId, newest: PartId, oldest: PartId, *, seed: int = 0) -> Draft:

@@ -13,7 +13,7 @@ from marginalia.pipeline.summarising import Summariser
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.context import Rendered
 from marginalia.prompt.payload import SEPARATOR
-from marginalia.story.summaries import collect_blocks, summaries_on
+from marginalia.story.summaries import collect_blocks, joined_summaries, summaries_on
 from marginalia.values import PartId, Prompts
 
 MOST_TOKENS = 20_000
@@ -85,7 +85,9 @@ class SummaryTrials:
             if len(parts) == 1
             else f"parts {len(branch) - len(parts) + 1} to {len(branch)}"
         )
-        return {"text": SEPARATOR.join(texts.get(each, "") for each in reversed(parts))}, f"With {which}."
+        older = [block for block in collect_blocks(branch, on) if not set(block.parts) & set(parts)]
+        text = SEPARATOR.join(texts.get(each, "") for each in reversed(parts))
+        return {"text": text, "summaries": joined_summaries(older)}, f"With {which}."
 
     def _summaries(self, manuscript: Manuscript, branch: Sequence[PartId]) -> tuple[dict[str, str], str]:
         """The summaries in use, oldest first; where there is none, the last parts stand for them."""

@@ -83,6 +83,14 @@ def collect_blocks(branch: Sequence[PartId], on: Mapping[PartId, Summary]) -> tu
     return tuple(blocks)
 
 
+def joined_summaries(blocks: Sequence[Block]) -> str:
+    """The summaries of *blocks*, which come newest first, as templates print them: oldest first, on lines of their own.
+
+    The source of the rule: B1 50.
+    """
+    return "\n".join(block.summary.text for block in reversed(blocks))
+
+
 def _end_of_block(branch: Sequence[PartId], on: Mapping[PartId, Summary], at: int) -> int:
     """The index of the oldest part that the summary at index *at* stands for."""
     summary = on[branch[at]]

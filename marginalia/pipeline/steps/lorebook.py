@@ -29,6 +29,7 @@ from marginalia.pipeline.steps.constants import LazyStory, trimmed_branch
 from marginalia.pipeline.steps.context import adopt, rendered, shared_context
 from marginalia.prompt.payload import SEPARATOR
 from marginalia.prompt.stages import Insert, Lore, Placed
+from marginalia.story.summaries import joined_summaries
 from marginalia.values import Book, Limits
 
 TIMING = "lore.timing"
@@ -152,7 +153,9 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
 
     What does not render is used as it is (B1 16).
     """
-    context = run.context
+    context, blocks = run.context, run.chain.blocks if run.chain else ()
+    # Known in lore, too; the lore itself is only being made.
+    data = {"backgroundLore": None, "summaries": joined_summaries(blocks)}
     texts: list[str] = []
     for verdict in order:
         entry = verdict.entry
@@ -161,7 +164,9 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
             continue
         try:
             place = f"lore/{entry.uid or entry.name}"
-            payload = await rendered(run, entry.payload, context=context, place=place, syntax=entry.syntax)
+            payload = await rendered(
+                run, entry.payload, context=context, place=place, syntax=entry.syntax, data=data
+            )
             texts.append(payload.text)
         except TemplateError as error:
             texts.append(entry.payload)
