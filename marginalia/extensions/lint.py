@@ -148,6 +148,8 @@ def _uncalled(entry: Entry) -> Iterator[str]:
     looks = scope.request or scope.parts or scope.characters or scope.memory or scope.recursive
     if called_by and not looks and not scope.only_recursive:
         yield "It has keys and looks at nothing."
+    if scope.no_recursion and (scope.only_recursive or scope.recursion_level):
+        yield "It waits for other lore, and no lore may call it."
 
 
 def _too_large(candidate: Candidate, setting: Setting) -> Iterator[str]:

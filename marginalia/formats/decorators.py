@@ -194,7 +194,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "end": lambda entry, _: replace(entry, insertion=Insertion.BEFORE_USER_PROMPT),
     "recursive": lambda entry, _: replace(entry, scope=replace(entry.scope, recursive=True)),
     "unrecursive": lambda entry, _: replace(entry, scope=replace(entry.scope, calls_others=False)),
-    "no_recursive_search": lambda entry, _: replace(entry, scope=replace(entry.scope, recursive=False)),
+    "no_recursive_search": lambda entry, _: replace(entry, scope=replace(entry.scope, no_recursion=True)),
     "match_full_word": _words(whole_word=True),
     "match_partial_word": _words(whole_word=False),
 }

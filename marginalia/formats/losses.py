@@ -62,9 +62,8 @@ TAVERN: frozenset[Feature] = frozenset(
 
 def always_there(entry: Entry) -> bool:
     """Whether an entry needs nothing to be found: it says so, or it has nothing to look for."""
-    asked = (
-        entry.filter is not None or entry.match != Match() or entry.scope.only_recursive or entry.when.never
-    )
+    waits = entry.scope.only_recursive or entry.scope.recursion_level > 0
+    asked = entry.filter is not None or entry.match != Match() or waits or entry.when.never
     return entry.when.always or not asked
 
 
@@ -95,7 +94,8 @@ def _features(entry: Entry) -> Iterator[tuple[Feature, Json, str]]:
     yield "parts", scope.parts, f"how far back it looks: {scope.parts} parts"
     yield "characters", scope.characters, f"how far back it looks: {scope.characters} characters"
     yield "memory", scope.memory, "that it looks at memory too"
-    recursive = scope.recursive or scope.only_recursive or not scope.calls_others
+    called = scope.recursive or scope.only_recursive or scope.no_recursion or scope.recursion_level
+    recursive = called or not scope.calls_others
     yield "recursion", recursive, "how it calls other entries, and is called by them"
     yield "priority", budget.priority, f"its priority, {budget.priority}"
     yield "reserve", budget.reserve, f"its reserved {budget.reserve} tokens"

@@ -5,7 +5,7 @@ Field by field: research/sillytavern.md, 1.1; the rules of the original importer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from marginalia.formats.base import Remarks
@@ -88,9 +88,8 @@ def read_entry(fields: Object, remarks: Remarks, habits: Habits) -> Entry:
     tags, negative = _characters(fields)
     _unused(fields, remarks)
     depth = pick(fields, "scanDepth")
-    if depth is not None and whole(depth, 1) <= 0 and not when.always:
-        when = replace(when, never=True)
-        remarks.inactive("a scan depth of 0 looks at nothing, so it is never called")
+    if _looks_nowhere(depth) and not when.always:
+        remarks.kept("a scan depth of 0: only other lore calls it")
     return Entry(
         name=entry_name(fields, keys),
         payload=text(fields.get("content")),
@@ -255,12 +254,19 @@ def _role(value: Json) -> Role:
 
 
 def _scope(fields: Object, depth: Json) -> Scope:
+    delay = fields.get("delayUntilRecursion")
     return Scope(
         parts=max(0, whole(depth, 0)),
         calls_others=not flag(fields.get("preventRecursion")),
-        only_recursive=flag(fields.get("delayUntilRecursion"))
-        or whole(fields.get("delayUntilRecursion"), 0) > 0,
+        only_recursive=_looks_nowhere(depth),
+        no_recursion=flag(fields.get("excludeRecursion")),
+        recursion_level=max(int(flag(delay)), whole(delay, 0)),
     )
+
+
+def _looks_nowhere(depth: Json) -> bool:
+    """Whether an entry looks at no message: its documentation says that other lore may call it all the same."""
+    return depth is not None and whole(depth, 1) <= 0
 
 
 def _characters(fields: Object) -> tuple[tuple[str, ...], tuple[str, ...]]:

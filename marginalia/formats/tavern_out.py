@@ -27,10 +27,20 @@ def tavern_fields(entry: Entry) -> tuple[Object, tuple[str, ...]]:
         **_when(entry),
         "scanDepth": entry.scope.parts or None,
         "preventRecursion": not entry.scope.calls_others,
-        "delayUntilRecursion": entry.scope.only_recursive,
+        "excludeRecursion": entry.scope.no_recursion,
+        "delayUntilRecursion": _delay(entry, losses),
         "ignoreBudget": entry.budget.ignore,
     }
     return fields, tuple(losses)
+
+
+def _delay(entry: Entry, losses: list[str]) -> bool | int:
+    """For which round of recursion it waits: any, or one from the second on."""
+    level = entry.scope.recursion_level
+    if entry.scope.only_recursive:
+        losses.append("only other lore calls it; there it looks at the messages too, once other lore is in")
+        level = level or 1
+    return level if level > 1 else bool(level)
 
 
 def _any(entry: Entry) -> tuple[TextFilter | RegexFilter | Pattern, ...]:
@@ -107,7 +117,6 @@ def _when(entry: Entry) -> Object:
 NEW_ENTRY: Object = {
     "vectorized": False,
     "addMemo": True,
-    "excludeRecursion": False,
     "matchPersonaDescription": False,
     "matchCharacterDescription": False,
     "matchCharacterPersonality": False,

@@ -104,6 +104,7 @@ def _by_strategy(raw: Object) -> Object:
         "constant": strategy.get("type") == "constant",
         "vectorized": strategy.get("type") == "vectorized",
         "scanDepth": depth if isinstance(depth, int) else None,
+        "excludeRecursion": recursion.get("prevent_incoming"),
         "preventRecursion": recursion.get("prevent_outgoing"),
         "delayUntilRecursion": recursion.get("delay_until"),
         **{name: effect.get(name) for name in ("sticky", "cooldown", "delay")},

@@ -36,10 +36,11 @@ def is_stable(settings: Mapping[str, Any]) -> bool:
 
 def comes_and_goes(entry: Entry) -> bool:
     """Whether an entry depends on what is asked, on the story, or on chance: whether it may be out next turn."""
-    if entry.when.always:
+    if entry.when.always and not entry.scope.recursion_level:
         return False
-    called = entry.filter is not None or entry.match != Match() or entry.scope.only_recursive
-    return called or entry.when != When()
+    called = entry.filter is not None or entry.match != Match()
+    waits = entry.scope.only_recursive or entry.scope.recursion_level > 0
+    return called or waits or entry.when != When()
 
 
 def late(lore: Lore) -> Lore:

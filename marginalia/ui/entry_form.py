@@ -58,6 +58,15 @@ class MoreModel(Model):
     scope_only_recursive = param.Boolean(
         default=False, label="Only lore calls it", doc="Nothing but other lore calls this entry."
     )
+    scope_no_recursion = param.Boolean(
+        default=False, label="No lore calls it", doc="Not even where its lorebook lets lore call lore."
+    )
+    scope_recursion_level = param.Integer(
+        default=0,
+        bounds=(0, None),
+        label="Waits for other lore",
+        doc="1: until other lore that is in has been read; 2 and up: later. 0: at once.",
+    )
     when_always = param.Boolean(default=False, label="Always in", doc="No key is needed; tags still count.")
     when_never = param.Boolean(default=False, label="Never in", doc="Kept, and never used.")
     when_chance = param.Number(

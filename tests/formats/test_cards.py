@@ -84,6 +84,7 @@ def test_a_fallback_takes_the_place_of_a_decorator_that_is_not_known() -> None:
         ("@@exclude_keys a", "match.none", (Pattern(text="a"),)),
         ("@@exclude_keys_all a,b", "match.not_all", (Pattern(text="a"), Pattern(text="b"))),
         ("@@unrecursive", "scope.calls_others", False),
+        ("@@no_recursive_search", "scope.no_recursion", True),
         ("@@position pt_weather", "where.slot", "weather"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 
 from marginalia.formats import write_lore
 from marginalia.formats.base import Fidelity
-from marginalia.lore.book import Insertion, Match, Pattern, TextFilter, When, Where
+from marginalia.formats.tavern_out import tavern_fields
+from marginalia.lore.book import Insertion, Match, Pattern, Scope, TextFilter, When, Where
 from tests.formats.helpers import called, entries, lore, only, shelved, world, written_back
 
 
@@ -116,13 +117,36 @@ def test_timed_effects_groups_and_recursion_come_in() -> None:
             "groupWeight": 20,
             "groupOverride": True,
             "preventRecursion": True,
+            "excludeRecursion": True,
             "delayUntilRecursion": True,
         }
     )
     assert entry.when == When(
         sticky=2, cooldown=3, after=4, groups=("x", "y"), group_weight=20, group_priority=True
     )
-    assert (entry.scope.calls_others, entry.scope.only_recursive) == (False, True)
+    assert entry.scope == Scope(calls_others=False, no_recursion=True, recursion_level=1)
+    assert only({"key": ["a"], "delayUntilRecursion": 3}).scope.recursion_level == 3
+    assert only({"key": ["a"], "delayUntilRecursion": 0}).scope == Scope()
+
+
+def test_a_scan_depth_of_0_leaves_an_entry_to_other_lore_as_the_documentation_says() -> None:
+    rows = world(
+        {"key": ["mill"], "scanDepth": 0, "comment": "deaf", "content": "."},
+        {"key": ["ash"], "comment": "ash", "content": "the mill"},
+    )
+    assert called(rows, "the mill", story=("the mill",)) == []
+    assert called(rows, "ash") == ["deaf", "ash"]
+
+
+def test_recursion_is_written_as_it_was_read() -> None:
+    for level in (False, True, 3):
+        row = {"key": ["a"], "excludeRecursion": True, "delayUntilRecursion": level}
+        fields, losses = tavern_fields(only(row))
+        assert not losses
+        assert (fields["excludeRecursion"], fields["delayUntilRecursion"]) == (True, level)
+    fields, losses = tavern_fields(only({"key": ["a"], "scanDepth": 0}))
+    assert fields["delayUntilRecursion"] is True
+    assert "only other lore calls it" in losses[0]
 
 
 @pytest.mark.parametrize(
