@@ -8,16 +8,19 @@ story. So the usage of the last answers says how to read the next estimate.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeAlias
 
 import anyio.to_thread
 
 from marginalia.pipeline.ports import Arrival, Call, Ending, Inference
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.values import Message, Provider
+
+Model: TypeAlias = tuple[str, str, str]
 
 FIRST_FACTOR = 1.05
 SMALLEST_FACTOR = 0.5
@@ -77,18 +80,28 @@ class Calibrations:
     :meth:`tokenizer` gives the tokenizer for a provider's next prompt. It learns by itself from what goes through
     :meth:`watching`, and from :meth:`learn` where somebody knows an exact number: a server's own count, or the usage in
     the receipt of a part after a new start.
+
+    *known* is what was learned before; *learned* is told everything that is known whenever a factor moved by a
+    hundredth, in the thread that learns.
     """
 
-    def __init__(self, inner: Tokenizer) -> None:
+    def __init__(
+        self,
+        inner: Tokenizer,
+        *,
+        known: Iterable[tuple[Model, Calibration]] = (),
+        learned: Callable[[Mapping[Model, Calibration]], None] | None = None,
+    ) -> None:
         self._inner = inner
-        self._known: OrderedDict[tuple[str, str, str], Calibration] = OrderedDict()
-        self._tokenizers: dict[tuple[str, str, str], CalibratedTokenizer] = {}
+        self._known: OrderedDict[Model, Calibration] = OrderedDict(known)
+        self._tokenizers: dict[Model, CalibratedTokenizer] = {}
+        self._learned = learned
         self._lock = Lock()
 
     def of(self, provider: Provider) -> Calibration:
         """What is known about the model of *provider*."""
         with self._lock:
-            return self._known.get(_model(provider), Calibration())
+            return self._known.get(model_of(provider), Calibration())
 
     def tokenizer(self, provider: Provider | None) -> Tokenizer:
         """A tokenizer for that model as far as it is known; the same object until the factor moves by a hundredth.
@@ -97,7 +110,7 @@ class Calibrations:
         """
         if provider is None:
             return self._inner
-        model = _model(provider)
+        model = model_of(provider)
         with self._lock:
             factor = self._known.get(model, Calibration()).factor
             known = self._tokenizers.get(model)
@@ -111,13 +124,25 @@ class Calibrations:
             return
         estimated = sum(self._inner.count(message.content) for message in messages)
         frame = _PROMPT_FRAME + _MESSAGE_FRAME * len(messages)
-        model = _model(provider)
+        self._compare(provider, estimated, reported - frame)
+
+    def learn_texts(self, provider: Provider, counted: Mapping[str, int]) -> None:
+        """The server of *provider* counted texts by themselves; counts them, so not for the loop."""
+        estimated = sum(self._inner.count(text) for text in counted)
+        self._compare(provider, estimated, sum(counted.values()))
+
+    def _compare(self, provider: Provider, estimated: int, reported: int) -> None:
+        model = model_of(provider)
         with self._lock:
             before = self._known.get(model, Calibration())
-            self._known[model] = before.after(estimated, reported - frame)
+            after = self._known[model] = before.after(estimated, reported)
             self._known.move_to_end(model)
             while len(self._known) > _MODELS:
                 self._tokenizers.pop(self._known.popitem(last=False)[0], None)
+            known = dict(self._known)
+        first = bool(after.reports) and not before.reports
+        if self._learned is not None and (first or abs(after.factor - before.factor) >= _SMALLEST_CHANGE):
+            self._learned(known)
 
     def watching(self, inference: Inference) -> Inference:
         """*inference*, from whose answers is learned."""
@@ -148,7 +173,8 @@ class _Watched:
                 yield arrival
 
 
-def _model(provider: Provider) -> tuple[str, str, str]:
+def model_of(provider: Provider) -> Model:
+    """What two providers have in common that ask the same model: kind, address, name."""
     return provider.kind, provider.base_url.strip().rstrip("/"), provider.model
 
 

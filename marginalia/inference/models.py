@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
 from marginalia.inference.client import OpenAIClient, Sleep
-from marginalia.inference.connection import EVERYWHERE, missing_key
+from marginalia.inference.connection import EVERYWHERE, is_local, missing_key
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.hosts import Hosts
 from marginalia.inference.keys import KeyStore
@@ -22,6 +22,8 @@ from marginalia.pipeline.ports import Arrival, Call, Progress
 from marginalia.values import Message, Provider
 
 _BUNDLED = "bundled"
+EXACT_COUNTS = "exact_counts"
+"""The key in ``Provider.settings`` that has its server count texts (true), or never asks it to (false)."""
 
 
 class Models:
@@ -87,6 +89,29 @@ class Models:
             return None
         probe, reached = self._reach(provider)
         return await probe.count(reached, messages)
+
+    def counts_texts(self, provider: Provider) -> bool:
+        """Whether the server of *provider* may be asked to count before anything is sent to be written.
+
+        Those on this machine and in its network are; others only where the provider's settings say so, because every
+        draft would go to them. The bundled model is asked while it runs.
+        """
+        told = provider.settings.get(EXACT_COUNTS)
+        if isinstance(told, bool):
+            return told
+        if provider.kind == _BUNDLED:
+            return True
+        return is_local(provider.base_url)
+
+    async def count_texts(self, provider: Provider, texts: Sequence[str]) -> tuple[Mapping[str, int], str]:
+        """The exact tokens of each of *texts* and the way they were counted; nothing where nobody counts.
+
+        Raises :class:`ModelError` when the server cannot be reached. The bundled model is not started for it.
+        """
+        if provider.kind == _BUNDLED and self.local.status is not LocalStatus.READY:
+            return {}, ""
+        probe, reached = self._reach(provider)
+        return await probe.texts.count(reached, texts)
 
     def learned(self, provider: Provider) -> Dialect:
         """How *provider* is spoken to, with what its refusals have taught."""

@@ -198,7 +198,8 @@ def _builtin() -> MacroTable:
 class Ports:
     """Everything outside that a run uses.
 
-    ``macros`` gives the table of macros as it is when it is asked; ``render`` renders templates.
+    ``macros`` gives the table of macros as it is when it is asked; ``render`` renders templates. ``tokenizer`` counts
+    what is sent, ``stored_by`` what is stored with parts: the same where it is ``None``.
     """
 
     library: Library
@@ -210,3 +211,4 @@ class Ports:
     versions: Mapping[str, str] = NOTHING
     macros: Callable[[], MacroTable] = _builtin
     render: Renders = render
+    stored_by: Tokenizer | None = None

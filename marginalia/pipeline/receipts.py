@@ -42,7 +42,7 @@ def receipt_of(run: Run, known: AfterPreparePayload, prompt: Prompt) -> Receipt:
         lore=tuple(_note(verdict) for verdict in prompt.lore if verdict.active or verdict.nearly),
         left_out=prompt.history.left_out,
         templates=_hashes(known.templates),
-        versions=run.ports.versions,
+        versions={**run.ports.versions, "tokenizer": run.ports.tokenizer.name},
         seed=run.seed,
         provider=known.provider.name,
         model=known.provider.model,

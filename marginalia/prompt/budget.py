@@ -76,7 +76,8 @@ class Budget:
     """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged.
 
     ``needed`` is what the newest part that did not fit would have made of the total, and the room there was;
-    ``cut`` says why fewer parts are sent than would fit, where that is so.
+    ``cut`` says why fewer parts are sent than would fit, where that is so. ``counted`` names how tokens were counted,
+    such as ``o200k_base x1.08`` or ``exact (llama.cpp /tokenize)``.
     """
 
     limits: Limits
@@ -86,6 +87,7 @@ class Budget:
     branch_parts: int = 0
     needed: tuple[int, int] | None = None
     cut: str = ""
+    counted: str = ""
 
     @property
     def limit(self) -> int:

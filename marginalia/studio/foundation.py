@@ -53,7 +53,8 @@ class Dice:
 class Foundation:
     """One database and what goes with it. ``store`` is that of the user who opened it; others get theirs beside it.
 
-    ``shared`` is set once there is a second user: from then on nobody's templates may hold up the others.
+    ``counted_by_caller`` tells that the tokenizer was given and counts everything. ``shared`` is set once there is a
+    second user: from then on nobody's templates may hold up the others.
     """
 
     path: Path | str
@@ -65,6 +66,7 @@ class Foundation:
     local: LocalModel
     rules: HouseRules
     home: bool = field(default=False)
+    counted_by_caller: bool = False
     shared: Event = field(default_factory=Event)
 
     @classmethod
@@ -98,6 +100,7 @@ class Foundation:
             local=local,
             rules=rules,
             home=path is None,
+            counted_by_caller=tokenizer is not None,
         )
 
     @property

@@ -26,6 +26,7 @@ from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
 from marginalia.store.writing import WritingDays
 from marginalia.studio.copies import DatabaseCopies
+from marginalia.studio.counting import Counting
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
@@ -125,10 +126,12 @@ class Studio(Tuning):
         self.models = Models(
             self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
         )
+        folder, off = self._foundation.folder, self._foundation.counted_by_caller
+        self.counting = Counting(store, self.models, self.tokenizer, folder, off=off)
         self._ports = Ports(
             library=store.library,
             archive=store.archive,
-            inference=self.models,
+            inference=self.counting.inference,
             tokenizer=self.tokenizer,
             clock=self._foundation.clock,
             versions=versions(self.tokenizer),
@@ -265,13 +268,14 @@ class Studio(Tuning):
         preview: bool = False,
     ) -> Run:
         frozen = turn if isinstance(turn, Turn) else turn.freeze() if turn is not None else Turn()
+        manuscript, ports = self.counting.prepared(manuscript, self._ports)
         return Run(
             manuscript,
             frozen,
             request or NewPart(),
             run_id=self._foundation.dice.new_uid(),
             seed=self._foundation.dice.seed_of(manuscript.book.id, used=not preview),
-            ports=self._ports,
+            ports=ports,
             hooks=self.pipeline.hooks,
             listener=listener,
             attended=attended,

@@ -91,9 +91,7 @@ async def test_a_server_that_is_away_is_an_error_and_asked_again_later() -> None
 
 async def test_a_server_that_does_not_take_lists_is_asked_text_by_text() -> None:
     async with Counting("/tokenize", "content", "count") as server:
-        assert (await counter().count(server.provider(), TEXTS))[
-            0
-        ] == {}  # an error at the list: nothing is known
+        assert (await counter().count(server.provider(), TEXTS))[0] == COUNTS
 
     class Forgetful(ScriptedServer):
         def _answer(self, request: Recorded) -> Answer:

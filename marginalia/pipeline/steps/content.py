@@ -107,7 +107,8 @@ async def _choose(
     """The parts that fit beside everything else; a context too small for the rest ends the run."""
     branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
     costs = _costs(run, known, estimate)
-    empty = Budget(limits=known.limits, costs=costs, branch_parts=len(branch))
+    counted = run.ports.tokenizer
+    empty = Budget(limits=known.limits, costs=costs, branch_parts=len(branch), counted=counted.name)
     if not empty.fits:
         raise ContextTooSmall(empty)
     start = costs.base + costs.all_reserved
@@ -120,6 +121,7 @@ async def _choose(
         sent_parts=len(cut.sent),
         branch_parts=len(branch),
         needed=cut.needed,
+        counted=counted.name,
     )
     chronicle = tuple(Passage(text=texts.get(part, ""), part=part) for part in cut.sent)
     return onward(

@@ -28,7 +28,8 @@ from marginalia.pipeline.states import Phase, RunState
 async def infer(run: Run, known: BeforeInference) -> AfterInference:
     """Send the messages and append what comes; a failure passes on with the text kept in the run."""
     await _check_size(run, known)
-    answer = run.answer_so_far = Answer(replace(known.part, prompt_tokens=_tokens(run)), run.ports.tokenizer)
+    kept_by = run.ports.stored_by or run.ports.tokenizer
+    answer = run.answer_so_far = Answer(replace(known.part, prompt_tokens=_tokens(run)), kept_by)
     call = Call(
         provider=known.provider, protocol=known.protocol, limits=known.limits, messages=known.messages
     )
