@@ -17,7 +17,7 @@ from typing import Any
 
 import marginalia.errors
 from docs import words
-from docs.markdown import Undocumented, annotation, described, prose, table
+from docs.markdown import Undocumented, annotation, described, prose, table, titled
 from marginalia.cli.arguments import parser
 from marginalia.export import FORMATS
 from marginalia.extensions import api
@@ -48,8 +48,9 @@ MODELS = (TurnInput, BookModel, ProviderModel, ProtocolModel, EntryModel)
 
 def event_page() -> str:
     """All events with their fields."""
-    answers = dict(re.findall(r"^(\w+) +\d +(\S.*)$", events.__doc__ or "", re.MULTILINE))
-    return words.EVENTS + "".join(_event(event, answers.get(event.__name__, "")) for event in events.ALL)
+    rows = re.findall(r"^(\w+) +\d(?: +(\S.*))?$", events.__doc__ or "", re.MULTILINE)
+    answers = described((event.__name__ for event in events.ALL), dict(rows), "events in the module's table")
+    return words.EVENTS + "".join(_event(event, answers[event.__name__]) for event in events.ALL)
 
 
 def _event(event: type[events.Event], answer: str) -> str:
@@ -117,13 +118,16 @@ def format_page() -> str:
     lore = [
         (
             f"`{each.id}`",
-            each.title,
+            titled(each.id, each.title),
             "yes" if each.blank is not None or each.id == "marginalia" else "only back to where it came from",
         )
         for each in CODECS
     ]
-    stories = [(f"`{each.id}`", each.title) for each in STORY_CODECS]
-    out = [(f"`{each.key}`", each.name, f"`{each.suffix}`", each.media_type) for each in FORMATS.values()]
+    stories = [(f"`{each.id}`", titled(each.id, each.title)) for each in STORY_CODECS]
+    out = [
+        (f"`{each.key}`", titled("", each.name), f"`{each.suffix}`", each.media_type)
+        for each in FORMATS.values()
+    ]
     return (
         "# Formats\n\nA file is told by its content, never by its name.\n\n## Lore\n\n"
         "`studio.lorebooks.import_file` reads all of them, `studio.lorebooks.export` writes:\n\n"
@@ -184,11 +188,17 @@ def command_page() -> str:
 
 def _options(command: argparse.ArgumentParser) -> str:
     rows = [
-        (f"`{_spelling(action)}`", action.help or "")
+        (f"`{_spelling(action)}`", _help(action, command))
         for action in command._actions  # noqa: SLF001 - argparse has no public way to look into a parser
         if not isinstance(action, argparse._HelpAction | argparse._SubParsersAction)  # noqa: SLF001 - the same
     ]
     return table(("option", "what it does"), rows) if rows else ""
+
+
+def _help(action: argparse.Action, command: argparse.ArgumentParser) -> str:
+    if not action.help:
+        raise Undocumented(f"{_spelling(action)} of {command.prog} has no help")
+    return action.help
 
 
 def _spelling(action: argparse.Action) -> str:

@@ -30,14 +30,22 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def prose(thing: object) -> str:
-    """The docstring of *thing* as Markdown."""
-    text = inspect.getdoc(thing)
-    if not text:
+    """The docstring of *thing* as Markdown; one that it inherits, or that a dataclass is given, is none."""
+    own = vars(thing).get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
+    text = inspect.cleandoc(own or "")
+    if not text or (isinstance(thing, type) and text.startswith(f"{thing.__name__}(")):
         raise Undocumented(f"{thing!r} has no docstring")
     text = re.sub(
         r":(?:class|meth|mod|data|func|attr):`~?([\w.]+)`", lambda m: f"`{m[1].rpartition('.')[2]}`", text
     )
     return text.replace("::\n", ":\n").replace("``", "`")
+
+
+def titled(key: str, title: str) -> str:
+    """*title*; raises ``Undocumented`` for none, and for one that says nothing more than *key*."""
+    if title.strip().lower() in {"", key.lower()}:
+        raise Undocumented(f"{key} has no title that says what it is")
+    return title
 
 
 def annotation(value: object) -> str:

@@ -44,7 +44,7 @@ USER_SETTINGS: Mapping[str, str] = {
 
 ENVIRONMENT: Mapping[str, str] = {
     "MARGINALIA_HOME": "the folder of the database, keys and backups; else the platform's folder for user data",
-    "MARGINALIA_KEYS_PASSPHRASE": "seals the file of API keys; without it, its key lies beside it, readable by you alone",
+    "MARGINALIA_KEYS_PASSPHRASE": "seals the file of API keys; without it, its key lies beside it, for you alone",
     "MARGINALIA_LOCAL_MODEL": "a GGUF file to use in the place of the bundled model",
     "MARGINALIA_PROVIDER_HOSTS": "the hosts that models may be asked at, with commas between them: "
     "`models.example`, `models.example:8443`, `*.models.example`; missing: any",

@@ -111,7 +111,9 @@ def _serve_people(serve: argparse.ArgumentParser) -> None:
 
 def _import(commands: Commands) -> None:
     importing = commands.add_parser("import", help="bring in lorebooks, cards, stories and backups of books")
-    importing.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    importing.add_argument(
+        "files", type=Path, nargs="+", metavar="FILE", help="what to import; its content says what kind it is"
+    )
     importing.add_argument(
         "--as",
         dest="kind",
@@ -134,9 +136,9 @@ def _export(commands: Commands) -> None:
     export.add_argument("--from", dest="first", type=int, metavar="N", help="the first part, counted from 1")
     export.add_argument("--to", dest="last", type=int, metavar="N", help="the last part")
     export.add_argument("--title", help="default: the book's name")
-    export.add_argument("--author", default="")
+    export.add_argument("--author", default="", help="who stands on the title page")
     export.add_argument("--language", default="en", metavar="TAG", help="of the story (default: en)")
-    export.add_argument("--no-title-page", action="store_true")
+    export.add_argument("--no-title-page", action="store_true", help="leave out the title page")
     export.add_argument("--no-contents", action="store_true", help="leave out the table of contents")
     export.add_argument("--breaks", action="store_true", help="a scene break between parts")
 
@@ -146,12 +148,18 @@ def _backup(commands: Commands) -> None:
     actions = backup.add_subparsers(dest="action", required=True, metavar="ACTION")
     book = actions.add_parser("book", help="write one file with everything of a book")
     book.add_argument("book", help="the book's name, number or identifier")
-    book.add_argument("-o", "--output", type=Path, metavar="FILE")
+    book.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where to (default: here, under the name of the book and the time)",
+    )
     book.add_argument("--force", action="store_true", help="replace the file if it is there")
     show = actions.add_parser("show", help="check a backup of a book, and say what is in it")
-    show.add_argument("file", type=Path)
+    show.add_argument("file", type=Path, help="a backup of a book")
     restore = actions.add_parser("restore", help="bring a book back from its backup")
-    restore.add_argument("file", type=Path)
+    restore.add_argument("file", type=Path, help="a backup of a book")
     restore.add_argument("--into", metavar="BOOK", help="replace this book (default: make a new one)")
     restore.add_argument(
         "--story-only", action="store_true", help="with --into: leave its settings as they are"
@@ -168,11 +176,17 @@ def _backup(commands: Commands) -> None:
     )
     actions.add_parser("list", help="the copies of the database")
     verify = actions.add_parser("verify", help="read everything in copies (default: in all)")
-    verify.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    verify.add_argument(
+        "files",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help="copies of the database (default: all that were made)",
+    )
     back = actions.add_parser(
         "put-back", help="put a copy in the place of the database, which is moved aside"
     )
-    back.add_argument("file", type=Path)
+    back.add_argument("file", type=Path, help="a copy of the database")
 
 
 def _user(commands: Commands) -> None:
@@ -182,7 +196,7 @@ def _user(commands: Commands) -> None:
     remove = actions.add_parser("remove", help="let somebody in no longer; the books stay")
     listing = actions.add_parser("list", help="who may sign in")
     for action in (add, remove):
-        action.add_argument("name")
+        action.add_argument("name", help="the name that a person signs in with")
     for action in (add, remove, listing):
         action.add_argument(
             "--file", type=Path, metavar="FILE", help="default: people.json in the home folder"

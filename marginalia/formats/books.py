@@ -167,7 +167,7 @@ def _read_v3(document: Json, file: str) -> Shelf:
     book = obj(obj(document).get("data"))
     return Shelf(
         format="lorebook_v3",
-        title="lorebook_v3",
+        title="lorebook of the card specification, version 3",
         volumes=[volume(book, file)],
         rows=read_rows(book.get("entries")),
         document=document,
@@ -191,7 +191,7 @@ BARE_BOOK = Codec(
 )
 LOREBOOK_V3 = Codec(
     id="lorebook_v3",
-    title="lorebook_v3",
+    title="lorebook of the card specification, version 3",
     sees=lambda document: obj(document).get("spec") == "lorebook_v3",
     read=_read_v3,
     path=lambda _: ("data", "entries"),

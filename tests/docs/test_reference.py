@@ -19,6 +19,8 @@ from marginalia.prompt.macros.builtin import MACROS
 PACKAGE = Path(marginalia.__file__).parent
 INTERNAL = {"sample", "base_url"}
 """What no person sets: a mark of the first start, and a column of a backup."""
+OTHER_SETTINGS = {"local.py", "local_server.py"}
+"""Here ``settings`` are what the process of the bundled model is started with."""
 
 
 @pytest.mark.parametrize("name", generate.PAGES)
@@ -54,7 +56,7 @@ def test_every_environment_variable_of_ours_is_documented() -> None:
 
 def test_every_setting_of_a_book_or_user_is_documented() -> None:
     known = {*words.BOOK_SETTINGS, *words.USER_SETTINGS}
-    found = {key for file in PACKAGE.rglob("*.py") for key in _keys(file)}
+    found = {key for file in PACKAGE.rglob("*.py") if file.name not in OTHER_SETTINGS for key in _keys(file)}
     assert "lore_tokens" in found
     assert {key for key in found if key not in INTERNAL} <= known
 
@@ -64,24 +66,31 @@ def _keys(file: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         match node:
-            case ast.Call(
-                func=ast.Attribute(
-                    value=ast.Name(id="settings") | ast.Attribute(attr="settings"), attr="get" | "set"
-                ),
-                args=[ast.Constant(value=str(key)), *_],
+            case (
+                ast.Call(
+                    func=ast.Attribute(value=owner, attr="get" | "set" | "forget" | "pop"), args=[key, *_]
+                )
+                | ast.Subscript(value=owner, slice=key)
             ):
-                found.add(key)
-            case ast.Call(
-                func=ast.Attribute(
-                    value=ast.Name(id="settings") | ast.Attribute(attr="settings" | "_settings"), attr="get"
-                ),
-                args=[ast.Name(id=name), *_],
-            ):
-                value = getattr(importlib.import_module(_module(file)), name, None)
-                found |= {value} if isinstance(value, str) else set()
+                if _name(owner).lstrip("_") == "settings":
+                    found |= _text(key, file)
             case _:
                 pass
     return found
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _text(key: ast.expr, file: Path) -> set[str]:
+    if isinstance(key, ast.Constant):
+        value: object = key.value
+    elif isinstance(key, ast.Name):
+        value = getattr(importlib.import_module(_module(file)), key.id, None)
+    else:
+        value = None
+    return {value} if isinstance(value, str) else set()
 
 
 def _module(file: Path) -> str:
