@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,6 +23,7 @@ _STEPS = {
     "CLEANUP": "Storing",
 }
 _MOST_POINTS = 60
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def timeline_row(timeline: Timeline) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _row(span: Span) -> dict[str, Any]:
     listener = span.lane is Lane.LISTENER
     took = span.busy if listener else span.end - span.start
     return {
-        "name": _STEPS.get(span.name, span.name),
+        "name": _WORDS.sub(" ", span.name).lower() if listener else _STEPS.get(span.name, span.name),
         "owner": span.owner,
         "title": span.name,
         "start": span.start,

@@ -129,6 +129,45 @@ def test_a_part_shows_what_was_sent_for_it_and_one_click_leads_back(
     expect(page.get_by_text("What would be sent now")).to_be_visible()
 
 
+def test_a_part_is_written_once_more_and_the_timeline_tells_how_it_went(
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    tab(page, "Run")
+    write(page, model, "Varro comes.")
+    first = model.completions[-1].body
+    table = page.get_by_role("table", name="What happened when")
+    expect(table.get_by_role("row", name="Asking the model")).to_be_visible()
+    expect(table.get_by_role("row", name="waiting for the model")).to_be_visible()
+    expect(table.get_by_role("row", name="Storing")).to_be_visible()
+    part = page.get_by_role("article", name="Part 13", exact=True)
+    part.hover()
+    part.get_by_role("button", name="Menu of part 13").click()
+    page.get_by_text("Once more…").click()
+    reader = page.get_by_role("region", name="Prompt")
+    expect(reader).to_contain_text("Once more, exactly as it was")
+    expect(reader).to_contain_text("Nothing is different.")
+    reader.get_by_role("button", name="with today's lore and settings").click()
+    expect(reader).to_contain_text("Once more, with today's lore and settings")
+    reader.get_by_role("button", name="Cancel").click()
+    expect(reader.get_by_role("article", name="Message 1, system")).to_be_visible()
+    reader.get_by_role("button", name="as it was").click()
+    model.script(Stream("The bell rang twice."))
+    reader.get_by_role("button", name="Send as a new swipe").click()
+    expect(part).to_contain_text("The bell rang twice.")
+    expect(part.get_by_text("2/2")).to_be_visible()
+    assert model.completions[-1].body == first
+    part.hover()
+    part.get_by_role("button", name="Menu of part 13").click()
+    page.get_by_text("Show Prompt").click()
+    expect(page.get_by_text("Once more:")).to_be_visible()
+    tab(page, "Run")
+    expect(page.get_by_text("another version, as it was")).to_be_visible()
+    expect(table.get_by_role("row", name="writing")).to_be_visible()
+    tab(page, "Budget")
+    expect(page.get_by_text("of 2,048 tokens")).to_contain_text("Part 13")
+
+
 def test_a_prompt_can_be_searched_and_taken_along(
     app: App, model: ScriptedServer, open_page: Callable[..., Page]
 ) -> None:

@@ -32,7 +32,8 @@ export function render({ model }) {
       pressed(`whole run, ${data.whole_text}`, "From the click to the end", !zoom, () => { zoom = false }),
       pressed(`building the prompt, ${data.sent_text}`, "Only what came before it was sent", zoom, () => { zoom = true })) : ""
     const table = h("table", {}, h("caption", {}, `What happened when, in ${zoom ? data.sent_text : data.whole_text}`),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), h("td", {}), h("th", { scope: "col" }, "Took"))),
+      h("colgroup", {}, h("col", { class: "what" }), h("col"), h("col", { class: "took" })),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span", {}, "What")), h("td", {}), h("th", { scope: "col" }, h("span", {}, "Took")))),
       data.groups.map((group) => h("tbody", {}, h("tr", { class: "group" }, h("th", { scope: "rowgroup", colSpan: 3 }, group.name)), group.rows.map((row) => row_(row, group.colour)))))
     el.replaceChildren(tools, table)
     if (focused) [...el.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus()
