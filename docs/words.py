@@ -33,6 +33,7 @@ BOOK_SETTINGS: Mapping[str, str] = {
 USER_SETTINGS: Mapping[str, str] = {
     "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
     "extensions": 'which extensions were switched: `{"on": [], "off": []}`',
+    "counting.factors": "how estimates of tokens are corrected for each model, learned from what servers reported",
     "books.opened": "when each book was last opened in the app",
     "desk.preferences": "how the app reads (`font`, `size`, `measure`, `theme`), and what new books are written by "
     "(`provider_id`, `protocol_id`)",
@@ -43,6 +44,7 @@ USER_SETTINGS: Mapping[str, str] = {
 """Keys of `studio.settings`."""
 
 ENVIRONMENT: Mapping[str, str] = {
+    "MARGINALIA_EXACT_COUNTS": "`no`: no server is asked to count tokens, all figures are estimates",
     "MARGINALIA_HOME": "the folder of the database, keys and backups; else the platform's folder for user data",
     "MARGINALIA_KEYS_PASSPHRASE": "seals the file of API keys; without it, its key lies beside it, for you alone",
     "MARGINALIA_LOCAL_MODEL": "a GGUF file to use in the place of the bundled model",

@@ -23,7 +23,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test ever sees the home of whoever runs it."""
+    """No test ever sees the home of whoever runs it; servers count tokens only for tests that want it."""
+    monkeypatch.setenv("MARGINALIA_EXACT_COUNTS", "no")
     home = tmp_path / "home"
     monkeypatch.setenv("MARGINALIA_HOME", str(home))
     return home

@@ -27,6 +27,7 @@ from marginalia.values import Provider
 FACTORS = "counting.factors"
 """The key in a user's settings for what was learned about models."""
 
+VARIABLE = "MARGINALIA_EXACT_COUNTS"
 _AT_ONCE = 512  # texts and parts that are counted at a time
 _LONGEST_SETTLING = 10.0
 _AGAIN_AFTER = 60.0  # seconds until a server that was away is asked again
@@ -38,7 +39,7 @@ class Counting:
 
     Every prompt is counted with what is known when it is built; nothing waits for a server. What had to be estimated
     can then be had from it with :meth:`settle`, once per text and model. With *off* (the caller brought a tokenizer of
-    their own), that tokenizer counts everything.
+    their own), that tokenizer counts everything. Without *ask* no server is asked.
     """
 
     def __init__(
@@ -49,9 +50,11 @@ class Counting:
         folder: Path | None,
         *,
         off: bool,
+        ask: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.off = off
+        self._ask = ask
         self._store = store
         self._models = models
         self._tokenizer = tokenizer
@@ -120,9 +123,8 @@ class Counting:
         return bool(found) or any(counts.texts.get(text) is not None for text in texts)
 
     def _may_ask(self, provider: Provider) -> bool:
-        return self._models.counts_texts(provider) and self._clock() >= self._away.get(
-            model_of(provider), 0.0
-        )
+        rested = self._clock() >= self._away.get(model_of(provider), 0.0)
+        return self._ask and rested and self._models.counts_texts(provider)
 
     def _wanted(self, counts: ModelCounts) -> tuple[Sequence[str], Mapping[Version, str]]:
         """The texts, and the parts with theirs; reads the store, so not for the loop."""

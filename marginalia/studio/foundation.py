@@ -13,9 +13,11 @@ from random import Random
 from threading import Event, Lock
 from typing import Self
 
-from marginalia.inference import KeyStore, LocalModel, TiktokenTokenizer
+from marginalia.inference import KeyStore, LocalModel, Models, TiktokenTokenizer
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Store, database_path
+from marginalia.studio.counting import VARIABLE as EXACT_COUNTS
+from marginalia.studio.counting import Counting
 from marginalia.studio.limits import HouseRules
 from marginalia.values import BookId
 
@@ -107,6 +109,11 @@ class Foundation:
     def folder(self) -> Path | None:
         """The folder of the database; ``None`` in memory."""
         return None if self.path == IN_MEMORY else Path(self.path).parent
+
+    def counting(self, store: Store, models: Models) -> Counting:
+        """How the prompts of a user are counted."""
+        ask = os.environ.get(EXACT_COUNTS, "").strip().lower() != "no"
+        return Counting(store, models, self.tokenizer, self.folder, off=self.counted_by_caller, ask=ask)
 
     def store_of(self, user: str) -> Store:
         """The things of *user* in this database."""

@@ -26,7 +26,6 @@ from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
 from marginalia.store.writing import WritingDays
 from marginalia.studio.copies import DatabaseCopies
-from marginalia.studio.counting import Counting
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
@@ -126,8 +125,7 @@ class Studio(Tuning):
         self.models = Models(
             self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
         )
-        folder, off = self._foundation.folder, self._foundation.counted_by_caller
-        self.counting = Counting(store, self.models, self.tokenizer, folder, off=off)
+        self.counting = self._foundation.counting(store, self.models)
         self._ports = Ports(
             library=store.library,
             archive=store.archive,

@@ -12,6 +12,7 @@ from marginalia.errors import NotFound
 from marginalia.models import TurnInput
 from marginalia.pipeline.states import Phase
 from marginalia.ui.connecting import model_state
+from marginalia.ui.counted import Exactly
 from marginalia.ui.previewing import build_prompt
 from marginalia.ui.reading import Shape, Wish, find_book, provider_of, read_book, read_library
 from marginalia.ui.troubles import QUIET, Notice, notice_of
@@ -70,6 +71,7 @@ class Desk(param.Parameterized):
         self.studio = studio
         self.errands = Errands(self.report)
         self._preview = Newest(self._build_prompt)
+        self._exactly = Exactly(self)
         self._watching: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._again: Request = NewPart()
@@ -80,6 +82,7 @@ class Desk(param.Parameterized):
     async def open(self, book: BookId | None = None) -> None:
         """Open a book (the one changed last, if none is named) and keep up with it."""
         self.errands.start(self._preview.serve())
+        self.errands.start(self._exactly.serve())
         await self.refresh_library()
         await self.open_book(book)
 
@@ -173,6 +176,7 @@ class Desk(param.Parameterized):
             self.param.update(
                 prompt=built.prompt or self.prompt, budget=built.budget or self.budget, unsendable=built.why
             )
+            self._exactly.ask()
 
     # What people do.
 
