@@ -133,7 +133,7 @@ def unbury(transaction: Transaction, book: BookId, number: PartId) -> dict[str, 
 def refuse_loop(pages: Pages, number: PartId, parent: PartId | None) -> None:
     """Raise ``InvalidInput`` if a part would come to stand below itself, ``NotFound`` for a parent that is not."""
     if parent is not None and number in pages.tree.branch(pages.tree[parent].id):
-        raise InvalidInput("A part cannot stand below itself.")
+        raise InvalidInput("A part cannot stand below itself, or below what follows it.")
 
 
 def nearest_living(session: Session, pages: Pages, part: PartId | None) -> PartId | None:

@@ -41,12 +41,36 @@ def card_of(
         "label": first.label,
         "bookmarked": first.bookmarked,
         "hoisted": hoisted,
+        "movable": mark.kind != "stack",
         "folded": "Fold" if unfolded else f"Unfold {many:,}" if mark.kind != "part" else "",
     }
 
 
+def moving_of(shape: Shape, moved: PartId, mark: Mark) -> dict[str, Any]:
+    """What the card says while a place is looked for that *moved*, with all that follows it, shall be attached to.
+
+    ``below`` is what *mark* stands for as that place, ``refused`` why it cannot be it.
+    """
+    target = mark.parts[-1]
+    what, below = f"#{_depth(shape, moved)}", f"#{_depth(shape, target)}"
+    refused = ""
+    if mark.kind == "stack":
+        refused = f"These are {len(mark.parts):,} versions: unfold them to choose one."
+    elif target == moved:
+        refused = f"This is {what} itself. Walk or click to the part that it shall stand below."
+    elif moved in shape.tree.branch(target):
+        refused = f"{below} follows {what} itself: a part cannot stand below what follows it."
+    elif shape.tree[moved].parent_id == target:
+        refused = f"{what} stands below {below} already."
+    return {"what": what, "below": below, "refused": refused, "rooted": shape.tree[moved].parent_id is None}
+
+
+def _depth(shape: Shape, part: PartId) -> int:
+    return shape.number(part) or len(shape.tree.branch(part))
+
+
 def _title(shape: Shape, mark: Mark, part: PartId) -> str:
-    depth = shape.number(part) or len(shape.tree.branch(part))
+    depth = _depth(shape, part)
     where = "" if mark.active else ", another branch"
     if mark.kind == "run":
         return f"#{depth}\u2013#{depth + len(mark.parts) - 1}{where}"

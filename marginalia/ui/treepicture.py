@@ -54,6 +54,36 @@ def lines_of(drawing: Drawing) -> Columns:
     return lines
 
 
+def map_of(drawing: Drawing) -> Columns:
+    """One row per stroke of the map: lines of marks on one lane, and how they leave others."""
+    ends: dict[int, list[int]] = {}  # the first row and the last of the line that ends with a mark
+    strokes: list[tuple[int, int, int, int, bool]] = []
+    for at, mark in enumerate(drawing.marks):
+        above = None if mark.parent is None else drawing.marks[mark.parent]
+        line = ends.pop(mark.parent, None) if mark.parent is not None else None
+        if above is not None and above.lane == mark.lane and line is not None:
+            ends[at] = [line[0], mark.row]
+            continue
+        if line is not None and mark.parent is not None:
+            ends[mark.parent] = line
+        ends[at] = [mark.row, mark.row]
+        if above is not None:
+            strokes.append((above.lane, above.row, mark.lane, mark.row, mark.active))
+    for at, (first, last) in ends.items():
+        mark = drawing.marks[at]
+        strokes.append((mark.lane, first, mark.lane, last, mark.active))
+    columns = list(zip(*strokes, strict=True)) or [()] * 5
+    x0, y0, x1, y1, active = (list(column) for column in columns)
+    return {
+        "x0": x0,
+        "y0": y0,
+        "x1": x1,
+        "y1": y1,
+        "colour": [ACTIVE if each else OTHER for each in active],
+        "width": [2.0 if each else 1.0 for each in active],
+    }
+
+
 def mark_at(drawing: Drawing, x: float, y: float) -> int | None:
     """Which mark stands at a place of the picture, with some room for a hand that is not quite still."""
     lane, row = round(x), round(y)

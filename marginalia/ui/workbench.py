@@ -164,6 +164,16 @@ class Workbench(param.Parameterized):
         """Put a part behind the one before it."""
         await self._change(aside(self._story.merge, part))
 
+    async def attach(self, part: PartId, below: PartId | None) -> bool:
+        """Let a part, with all that follows it, stand below another one (``None``: be a first part)."""
+        shape: Shape | None = self.desk.shape
+        if shape is None or not await self._change(aside(self._story.move, part, below)):
+            return False
+        what, where = (len(shape.tree.branch(each)) if each in shape.tree else 0 for each in (part, below))
+        place = f"follows #{where}" if below is not None else "begins the story"
+        self.desk.trouble = Notice(text=f"What was #{what} now {place}.", calm=True)
+        return True
+
     async def bookmark(self, part: PartId) -> None:
         """Mark a part, or take its mark away."""
         await self._change(

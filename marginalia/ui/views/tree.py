@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import panel as pn
-from bokeh.core.properties import value
-from bokeh.events import DoubleTap, Tap
-from bokeh.models import (
-    ColumnDataSource,
-    CustomJS,
-    HoverTool,
-    PanTool,
-    Range1d,
-    ResetTool,
-    WheelPanTool,
-    WheelZoomTool,
-)
-from bokeh.plotting import figure
 
 from marginalia.story.drawing import Drawing
 from marginalia.ui.components.telling import TreeCard
-from marginalia.ui.treecards import card_of
-from marginalia.ui.treepicture import HIT, OTHER, lines_of, mark_at, marks_of, neighbour
+from marginalia.ui.treecards import card_of, moving_of
+from marginalia.ui.treepicture import neighbour
+from marginalia.ui.treeplot import TreePlot
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.ui.workbench import TREE
 
 if TYPE_CHECKING:
-    from bokeh.events import Event
-
     from marginalia.story.drawing import Mark
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
@@ -37,12 +23,7 @@ if TYPE_CHECKING:
     from marginalia.ui.workbench import Workbench
     from marginalia.values import PartId
 
-_ROWS, _LANES = 22.0, 7.0
-_TOP, _LEFT = -0.8, -0.7
 _CARD = 214
-_SANS = value("Inter, system-ui, sans-serif")
-_POINTED = "const at = cb_data.index.indices[0] ?? -1; if (at >= 0 && asked.data.at[0] !== at) asked.data = {at: [at]}"
-_NONE = Drawing()
 
 
 class TreeView(View):
@@ -51,30 +32,19 @@ class TreeView(View):
     def __init__(self, desk: Desk, bench: Workbench) -> None:
         super().__init__(desk)
         self._bench = bench
-        self._doc = pn.state.curdoc
-        self._drawing = _NONE
         self._shape: object = None
         self._book: int | None = None
         self._opened: set[PartId] = set()
         self._root: PartId | None = None
         self._chosen: PartId | None = None
-        self._marks = ColumnDataSource(data=marks_of(_NONE, ()))
-        self._lines = ColumnDataSource(data=lines_of(_NONE))
-        self._spot = ColumnDataSource(data={"x": [], "y": []})
-        self._asked = ColumnDataSource(data={"at": [-1]})
-        self._asked.on_change("data", self._pointed)
-        self._across, self._down = Range1d(start=_LEFT, end=_LANES), Range1d(start=_ROWS, end=_TOP)
+        self._moved: PartId | None = None
+        self._plot = TreePlot(pointed=self._pointed, tapped=self._tapped, double_tapped=self._double_tapped)
         self._card = TreeCard(height=_CARD, sizing_mode="stretch_width")
         self._card.hear(
             walk=self._walk, read=self._read, continue_=self._continue, bookmark=self._bookmark, label=self._label,
-            hoist=self._hoist, fold=self._fold,
+            hoist=self._hoist, fold=self._fold, move=self._move, attach=self._attach, cancel=self._cancel,
         )  # fmt: skip
-        self._layout = pn.Column(
-            pn.pane.Bokeh(self._figure(), sizing_mode="stretch_both"),  # type: ignore[no-untyped-call]
-            self._card,
-            sizing_mode="stretch_both",
-            margin=0,
-        )
+        self._layout = pn.Column(self._plot.layout, self._card, sizing_mode="stretch_both", margin=0)
         self.follow("shape", then=self._draw)
         self.follow("book", then=self._leave)
         bench.param.watch(self._draw, ["side"])  # pyright: ignore[reportUnknownMemberType]
@@ -83,42 +53,6 @@ class TreeView(View):
     def __panel__(self) -> pn.Column:
         return self._layout
 
-    def _figure(self) -> figure:
-        wheel = WheelPanTool(dimension="height")
-        zoom, pan = WheelZoomTool(modifiers={"ctrl": True}), PanTool()
-        plot = figure(
-            sizing_mode="stretch_both", tools=[pan, wheel, zoom, ResetTool()], active_scroll=wheel, active_drag=pan,
-            toolbar_location=None, x_range=self._across, y_range=self._down, x_axis_type=None, y_axis_type=None,
-            min_border=0, outline_line_color=None, background_fill_alpha=0, border_fill_alpha=0,
-        )  # fmt: skip
-        plot.grid.visible = False
-        plot.multi_line("xs", "ys", line_color="colour", line_width="width", source=self._lines)
-        plot.scatter(
-            "x",
-            "y",
-            size=20,
-            fill_color=None,
-            line_color="halo",
-            line_width=3,
-            source=self._marks,
-            level="glyph",
-        )
-        plot.scatter("x", "y", size=22, fill_color=None, line_color=OTHER, line_width=1.5, source=self._spot)
-        marks = plot.scatter(
-            "x", "y", size="size", marker="form", fill_color="fill", line_color="line", line_width="width",
-            hover_fill_color=HIT, source=self._marks,
-        )  # fmt: skip
-        small: dict[str, Any] = {"source": self._marks, "text_baseline": "middle", "text_font": _SANS}
-        plot.text("x", "y", text="words", x_offset=11, text_font_size="11px", text_color="#8f857a", **small)
-        plot.text(
-            "x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4", **small
-        )
-        told = CustomJS(args={"asked": self._asked}, code=_POINTED)
-        plot.add_tools(HoverTool(renderers=[marks], tooltips=None, callback=told))
-        plot.on_event(Tap, self._tapped)
-        plot.on_event(DoubleTap, self._double_tapped)
-        return plot
-
     # The picture.
 
     def _leave(self, *_: object) -> None:
@@ -126,15 +60,14 @@ class TreeView(View):
         book = self.desk.book.id if self.desk.book is not None else None
         if book != self._book:
             self._book = book
-            self._opened, self._root, self._chosen, self._shape = set(), None, None, None
+            self._opened, self._root, self._chosen, self._moved, self._shape = set(), None, None, None, None
             self._card.card = {}
 
     async def _draw(self, *_: object) -> None:
         shape: Shape | None = self.desk.shape
         if self._bench.side != TREE or shape is None or self.desk.book is None or shape is self._shape:
             return
-        if self._root not in shape.tree:
-            self._root = None
+        self._root, self._moved = (part if part in shape.tree else None for part in (self._root, self._moved))
         book, drawn = self.desk.book.id, list[Drawing]()
         story, opened = self.desk.studio.story, frozenset(self._opened)
 
@@ -142,81 +75,56 @@ class TreeView(View):
             drawn.append(await aside(story.drawing, book, root=self._root, opened=opened))
 
         if await self.desk.attempt(look()) and shape is self.desk.shape:
-            self._shape, self._drawing = shape, drawn[0]
-            self._redraw()
+            self._shape = shape
+            self._plot.draw(drawn[0], self._bench.found.parts)
             self._follow_leaf(shape.leaf)
             await self._show_card(self._chosen, chosen=True)
 
     def _redraw(self, *_: object) -> None:
-        if self._bench.side != TREE:
-            return
-        with pn.io.hold(self._doc):
-            self._lines.data = lines_of(self._drawing)
-            self._marks.data = marks_of(self._drawing, self._bench.found.parts)
+        if self._bench.side == TREE:
+            self._plot.draw(self._plot.drawing, self._bench.found.parts)
 
     def _follow_leaf(self, leaf: PartId | None) -> None:
         """Have the end of the branch in sight; where it is already, the picture stays."""
-        mark = self._drawing.find(leaf) if leaf is not None else None
+        mark = self._plot.drawing.find(leaf) if leaf is not None else None
         if mark is not None:
-            self._look_at(mark)
-
-    def _look_at(self, mark: Mark) -> None:
-        (bottom, top), (left, right) = _ends(self._down), _ends(self._across)
-        with pn.io.hold(self._doc):
-            if not top < mark.row < bottom - 1:
-                start = max(_TOP, mark.row - (bottom - top) * 0.75)
-                self._down.update(start=start + bottom - top, end=start)
-            if not left < mark.lane < right:
-                start = max(_LEFT, mark.lane - (right - left) * 0.5)
-                self._across.update(start=start, end=start + right - left)
+            self._plot.look_at(mark)
 
     # What the pointer does.
 
-    def _pointed(self, _name: str, _old: object, new: dict[str, list[int]]) -> None:
-        at = new["at"][0]
-        if 0 <= at < len(self._drawing.marks):
-            self.desk.errands.start(self._show_card(self._drawing.marks[at].parts[0]))
+    def _pointed(self, mark: Mark) -> None:
+        self.desk.errands.start(self._show_card(mark.parts[0]))
 
-    def _tapped(self, event: Event) -> None:
-        mark = self._mark_at(event)
-        if mark is not None:
-            self._chosen = mark.parts[0]
-            self.desk.errands.start(self._choose(mark))
+    def _tapped(self, mark: Mark) -> None:
+        self._chosen = mark.parts[0]
+        self.desk.errands.start(self._choose(mark))
 
-    def _double_tapped(self, event: Event) -> None:
-        mark = self._mark_at(event)
-        if mark is None:
-            return
-        if mark.parts[0] != self._chosen:  # two quick clicks on two parts count as a double click too
-            self._tapped(event)
+    def _double_tapped(self, mark: Mark) -> None:
+        if mark.parts[0] != self._chosen or (self._moved is not None and mark.kind == "part"):
+            self._tapped(mark)  # two quick clicks on two parts count as a double click too
         elif mark.kind == "part":
             self.desk.errands.start(self._bench.continue_from(mark.parts[0]))
         else:
             self.desk.errands.start(self._unfold(mark.parts[0]))
 
-    def _mark_at(self, event: Event) -> Mark | None:
-        x, y = getattr(event, "x", None), getattr(event, "y", None)
-        at = None if x is None or y is None else mark_at(self._drawing, x, y)
-        return None if at is None else self._drawing.marks[at]
-
     async def _choose(self, mark: Mark) -> None:
         """Show what a part says; the text goes there too if it stands in it."""
         self._chosen = mark.parts[0]
         shape: Shape | None = self.desk.shape
-        if shape is not None and (number := shape.number(self._chosen)):
+        if shape is not None and self._moved is None and (number := shape.number(self._chosen)):
             self.desk.show = number
         await self._show_card(self._chosen, chosen=True)
 
     async def _show_card(self, part: PartId | None, *, chosen: bool = False) -> None:
-        mark = self._drawing.find(part) if part is not None else None
+        mark = self._plot.drawing.find(part) if part is not None else None
         shape: Shape | None = self.desk.shape
         if mark is None or shape is None or part is None:
             self._card.card = {}
-            self._ring(None)
+            self._plot.ring(None)
             return
         chosen = chosen or part == self._chosen
         if chosen:
-            self._ring(mark)
+            self._plot.ring(mark)
         story, card = self.desk.studio.story, dict[str, Any]()
 
         async def look() -> None:
@@ -233,30 +141,28 @@ class TreeView(View):
             )
 
         if await self.desk.attempt(look()):
-            self._card.card = card | {"chosen": chosen}
-
-    def _ring(self, mark: Mark | None) -> None:
-        """Draw a ring around the chosen mark."""
-        with pn.io.hold(self._doc):
-            self._spot.data = {"x": [mark.lane], "y": [mark.row]} if mark is not None else {"x": [], "y": []}
+            moving = moving_of(shape, self._moved, mark) if chosen and self._moved is not None else None
+            self._card.card = card | {"chosen": chosen, "moving": moving}
 
     # What the card and its keys do.
 
     async def _walk(self, said: Said) -> None:
-        if not self._drawing.marks:  # a key can be faster than the first picture
+        drawing = self._plot.drawing
+        if not drawing.marks:  # a key can be faster than the first picture
             await self._draw()
-        marks = self._drawing.marks
+            drawing = self._plot.drawing
+        marks = drawing.marks
         if not marks:
             return
-        now = self._drawing.find(self._chosen) if self._chosen is not None else None
+        now = drawing.find(self._chosen) if self._chosen is not None else None
         if now is None:
             now = next((mark for mark in marks if mark.here), marks[0])
         elif said.get("way") == "enter":
             await self._bench.read(now.parts[0])
             return
         else:
-            now = marks[neighbour(self._drawing, marks.index(now), str(said.get("way")))]
-        self._look_at(now)
+            now = marks[neighbour(drawing, marks.index(now), str(said.get("way")))]
+        self._plot.look_at(now)
         await self._choose(now)
 
     async def _read(self, _: Said) -> None:
@@ -275,6 +181,29 @@ class TreeView(View):
         if self._chosen is not None:
             await self._bench.label(self._chosen, str(said.get("text", "")))
 
+    async def _move(self, _: Said) -> None:
+        """Look for the part that the chosen one shall stand below."""
+        self._moved = self._chosen
+        await self._show_card(self._chosen, chosen=True)
+
+    async def _cancel(self, _: Said) -> None:
+        self._moved = None
+        await self._show_card(self._chosen, chosen=True)
+
+    async def _attach(self, said: Said) -> None:
+        moved = self._moved
+        place = self._plot.drawing.find(self._chosen) if self._chosen is not None else None
+        if moved is None or (place is None and not said.get("first")):
+            return
+        below = None if said.get("first") or place is None else place.parts[-1]
+        self._moved, self._chosen = None, moved
+        if await self._bench.attach(moved, below):
+            await self._draw()
+        mark = self._plot.drawing.find(moved)
+        if mark is not None:
+            self._plot.look_at(mark)
+        await self._show_card(moved, chosen=True)
+
     async def _hoist(self, _: Said) -> None:
         self._root = None if self._root == self._chosen else self._chosen
         await self._again()
@@ -290,8 +219,3 @@ class TreeView(View):
     async def _again(self) -> None:
         self._shape = None
         await self._draw()
-
-
-def _ends(span: Range1d) -> tuple[float, float]:
-    """Where a range starts and ends; Bokeh types them as anything that an axis can show."""
-    return float(cast("float", span.start)), float(cast("float", span.end))
