@@ -31,7 +31,7 @@ from marginalia.pipeline.states import Outcome, Phase, RunState
 from marginalia.pipeline.steps import STEPS
 from marginalia.pipeline.steps.cleanup import keep
 from marginalia.prompt.payload import realign
-from marginalia.prompt.segments import History, Prompt, Segment
+from marginalia.prompt.segments import History, LoreList, Prompt, Segment
 from marginalia.story.parts import Part
 from marginalia.story.summaries import Chain
 from marginalia.values import Message, Regenerate, replaced_part
@@ -239,7 +239,7 @@ class _Engine:
         return Prompt(
             messages=tuple(payload.messages),
             segments=self._realigned(payload.messages, built, payload.segments),
-            lore=payload.lore.verdicts,
+            lore=LoreList(payload.lore.verdicts),
             history=history,
             budget=payload.budget,
             variables=payload.variables,

@@ -20,6 +20,7 @@ from marginalia.pipeline.recorder import Recorder
 from marginalia.pipeline.stash import Stash, StashKey
 from marginalia.pipeline.states import Outcome, Phase, RunState, how_ended
 from marginalia.prompt.segments import Trouble
+from marginalia.prompt.showing import timeline_html
 
 if TYPE_CHECKING:
     from marginalia.pipeline.again import Again
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
     from marginalia.prompt.timeline import Timeline
+    from marginalia.story.frames import DataFrame
     from marginalia.story.parts import Part
     from marginalia.story.summaries import Chain
     from marginalia.values import BookId, Request, Turn
@@ -166,6 +168,14 @@ class Run:
     def timeline(self) -> Timeline:
         """What happened so far and when: steps, listeners, the model, what was said."""
         return self.recorder.timeline(self.first_token_after)
+
+    @property
+    def frame(self) -> DataFrame:
+        """The timeline as a table."""
+        return self.timeline.frame
+
+    def _repr_html_(self) -> str:
+        return timeline_html(self.timeline)
 
     def stop(self) -> None:
         """End the run now. Text that has arrived is kept; a part without text is taken back.

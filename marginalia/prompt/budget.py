@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from marginalia.errors import ValidationProblem
 from marginalia.prompt.showing import budget_html
 from marginalia.prompt.stages import MESSAGE_TOKENS
+from marginalia.story.frames import frame
 from marginalia.story.tree import StoryTree
 from marginalia.values import Limits, PartId
+
+if TYPE_CHECKING:
+    from marginalia.story.frames import DataFrame
 
 BASE_MARGIN = 100
 SAFETY_MARGIN = 256
@@ -192,6 +197,12 @@ class Budget:
             ),
             Share(kind="free", label="free", tokens=self.free, detail="another part could use it"),
         )
+
+    @property
+    def frame(self) -> DataFrame:
+        """The context by share, from its beginning to its end, as a table."""
+        rows = ((each.kind, each.label, each.tokens, each.detail) for each in self.shares)
+        return frame(rows, "kind", "label", "tokens", "detail")
 
     def _repr_html_(self) -> str:
         return budget_html(self)

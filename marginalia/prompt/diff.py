@@ -13,12 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from marginalia.prompt.causes import why_added, why_changed, why_moved, why_removed
 from marginalia.prompt.segment import Segment, SegmentKind, Sent
 from marginalia.prompt.showing import diff_html
 from marginalia.prompt.wording import Stretch, compared
+from marginalia.story.frames import frame
+
+if TYPE_CHECKING:
+    from marginalia.story.frames import DataFrame
 
 _Key: TypeAlias = tuple[str, str | int, int]
 _LORE = frozenset({SegmentKind.LORE, SegmentKind.USER_LORE})
@@ -83,6 +87,15 @@ class Diff:
     def text(self) -> str:
         """The changes, one per line."""
         return "\n".join((*self.notes, *(change.text for change in self.changes))) or "Nothing is different."
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per change; ``before`` and ``after`` are tokens."""
+        rows = (
+            (each.kind.value, each.segment.value, each.source, each.cause, each.before, each.after)
+            for each in self.changes
+        )
+        return frame(rows, "kind", "segment", "source", "cause", "before", "after")
 
     def _repr_html_(self) -> str:
         return diff_html(self)

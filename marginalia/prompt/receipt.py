@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from marginalia.prompt.budget import Share
 from marginalia.prompt.diff import Diff, diff
 from marginalia.prompt.leftout import Missing
-from marginalia.prompt.segment import Segment, Sent
+from marginalia.prompt.segment import Segment, Sent, segments_frame
 from marginalia.prompt.showing import prompt_html
 from marginalia.prompt.timeline import TIMELINE, Timeline
 from marginalia.values import EPOCH, NOTHING, Limits, Message, Sampling, Usage
+
+if TYPE_CHECKING:
+    from marginalia.story.frames import DataFrame
 
 SHARES, MISSING = "shares", "missing"
 """The keys of ``extra`` that keep the budget, and what did not fit."""
@@ -91,6 +94,11 @@ class Receipt:
         """What happened in the run and when; ``None`` for a part that was written before that was kept."""
         note = self.extra.get(TIMELINE)
         return Timeline.of(cast("Mapping[str, Any]", note)) if isinstance(note, Mapping) else None
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per segment of what was sent."""
+        return segments_frame(self)
 
     def diff(self, older: Sent) -> Diff:
         """What is different here from *older*, a prompt or another receipt, with causes."""

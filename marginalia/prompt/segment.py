@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from marginalia.story.frames import frame
 from marginalia.values import Limits, Message
+
+if TYPE_CHECKING:
+    from marginalia.story.frames import DataFrame
 
 
 class SegmentKind(StrEnum):
@@ -69,3 +73,13 @@ class Sent(Protocol):
     def why_not_part(self, part: int) -> str:
         """Why a part of the story is not in it, without a full stop; empty when that is not known."""
         ...
+
+
+def segments_frame(sent: Sent) -> DataFrame:
+    """A row per segment of *sent*."""
+    rows = (
+        (each.message, sent.messages[each.message].role, each.kind.value, each.source, each.tokens, each.reason,
+         each.start, each.end)
+        for each in sent.segments
+    )  # fmt: skip
+    return frame(rows, "message", "role", "kind", "source", "tokens", "reason", "start", "end")

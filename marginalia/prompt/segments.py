@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from marginalia.prompt.diff import diff
-from marginalia.prompt.segment import Segment, SegmentKind
+from marginalia.prompt.segment import Segment, SegmentKind, segments_frame
 from marginalia.prompt.showing import lore_html, prompt_html
+from marginalia.story.frames import frame
 
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from marginalia.prompt.context import Variables
     from marginalia.prompt.diff import Diff
     from marginalia.prompt.segment import Sent
+    from marginalia.story.frames import DataFrame
     from marginalia.story.tree import StoryTree
     from marginalia.values import Limits, Message, PartId
 
@@ -79,6 +81,12 @@ class History(Sequence[PartVerdict]):
 
     def __iter__(self) -> Iterator[PartVerdict]:
         return (self._verdict(at) for at in range(len(self)))
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per part of the branch, oldest first."""
+        rows = ((each.number, each.part, each.tokens, each.fate.value, each.reason) for each in self)
+        return frame(rows, "number", "part", "tokens", "fate", "reason")
 
     @property
     def left_out(self) -> int:
@@ -144,6 +152,23 @@ class LoreList(tuple["Verdict", ...]):
 
     __slots__ = ()
 
+    @property
+    def frame(self) -> DataFrame:
+        """A row per entry, in the order of the verdicts."""
+        rows = (
+            (
+                each.entry.name,
+                each.lorebook,
+                each.active,
+                each.nearly,
+                each.reason,
+                each.tokens,
+                each.entry.ordinal,
+            )
+            for each in self
+        )
+        return frame(rows, "entry", "lorebook", "active", "nearly", "reason", "tokens", "ordinal")
+
     def _repr_html_(self) -> str:
         return lore_html(self)
 
@@ -154,7 +179,7 @@ class Prompt:
 
     messages: tuple[Message, ...]
     segments: tuple[Segment, ...]
-    lore: tuple[Verdict, ...]
+    lore: LoreList
     history: History
     budget: Budget
     variables: Variables
@@ -190,6 +215,11 @@ class Prompt:
         verdict = self.history[at]
         for_budget = verdict.fate is PartFate.LEFT_OUT and not self.history.cut
         return f"budget: {verdict.reason}" if for_budget else verdict.reason
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per segment; ``start`` and ``end`` are places in the content of the message with that number."""
+        return segments_frame(self)
 
     def diff(self, older: Sent) -> Diff:
         """What is different here from *older*, another prompt or the receipt of a part, with causes."""

@@ -17,6 +17,7 @@ from marginalia.pipeline.run import Run
 from marginalia.prompt.diff import Diff, diff
 from marginalia.prompt.receipt import Receipt
 from marginalia.prompt.segments import Prompt
+from marginalia.prompt.showing import diff_html
 from marginalia.store import Store
 from marginalia.story.parts import Part
 from marginalia.studio.runs import Runs
@@ -55,6 +56,9 @@ class Rerun:
     as_it_was: bool
     prompt: Prompt
     diff: Diff
+
+    def _repr_html_(self) -> str:
+        return diff_html(self.diff)
 
 
 class Reruns:

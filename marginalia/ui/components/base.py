@@ -1,30 +1,21 @@
-"""What the components share: reading their files, and numbered messages in both directions."""
+"""What the components share: their files, and numbered messages in both directions."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from panel.custom import JSComponent
 
+from marginalia.ui.assets import script, style
+
 Said: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Said], "Awaitable[None] | None"]
 
-_HERE = Path(__file__).parent
+__all__ = ["Handler", "Piece", "Said", "script", "style"]
 _log = logging.getLogger(__name__)
-
-
-def script(*names: str) -> str:
-    """The text of the scripts *names*, the helpers first; one module of its own per component."""
-    return "\n".join((_HERE / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", *names))
-
-
-def style(*names: str) -> list[str]:
-    """The style sheets *names*, the shared one first."""
-    return [(_HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("base", *names)]
 
 
 class Piece(JSComponent):
