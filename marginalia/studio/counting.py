@@ -102,8 +102,6 @@ class Counting:
                 return await self._wait_for_the_other(model)
             try:
                 return await self._settle(provider, self._of(provider))
-            except ModelError:
-                self._away[model] = self._clock() + _AGAIN_AFTER
             finally:
                 self._settling.discard(model)
         return False
@@ -113,14 +111,21 @@ class Counting:
         wanted = longest_first({*texts, *parts.values()})[:_AT_ONCE]
         unknown = [text for text in wanted if counts.texts.get(text) is None]
         if unknown and self._may_ask(provider):
-            counted, way = await self._models.count_texts(provider, unknown)
-            if counted:
-                await anyio.to_thread.run_sync(counts.texts.put, counted, way)
-                await anyio.to_thread.run_sync(self._calibrations.learn_texts, provider, counted)
+            await self._count(provider, counts, unknown)
         known = {part: counts.texts.get(text) for part, text in parts.items()}
         found = {part: tokens for part, tokens in known.items() if tokens is not None}
         counts.know(found)
         return bool(found) or any(counts.texts.get(text) is not None for text in texts)
+
+    async def _count(self, provider: Provider, counts: ModelCounts, texts: Sequence[str]) -> None:
+        try:
+            counted, way = await self._models.count_texts(provider, texts)
+        except ModelError:
+            self._away[model_of(provider)] = self._clock() + _AGAIN_AFTER
+            return
+        if counted:
+            await anyio.to_thread.run_sync(counts.texts.put, counted, way)
+            await anyio.to_thread.run_sync(self._calibrations.learn_texts, provider, counted)
 
     def _may_ask(self, provider: Provider) -> bool:
         rested = self._clock() >= self._away.get(model_of(provider), 0.0)
