@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import BoundedSemaphore, Lock
 from typing import Protocol
 
@@ -21,6 +21,7 @@ SECONDS = 3.0
 """How long a process may work on one template, by the clock; the sandbox in it counts half a second of work."""
 PROCESSES = 2
 _PATIENCE = 30.0
+_LONG = 20_000
 
 
 class Renders(Protocol):
@@ -49,10 +50,18 @@ class Rendering:
 
     Templates in macros are always rendered in this process: their evaluator has a budget that nothing gets around.
     Jinja goes to at most two processes of this person's while *isolated* says so, so that nobody else waits for it.
+    *while_long* is entered around the templates that make so many objects that others could notice.
     """
 
-    def __init__(self, isolated: Callable[[], bool] = _never, *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        isolated: Callable[[], bool] = _never,
+        *,
+        seconds: float = SECONDS,
+        while_long: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._isolated = isolated
+        self._while_long = while_long
         self._seconds = seconds
         self._lock = Lock()
         self._free = BoundedSemaphore(PROCESSES)
@@ -92,7 +101,13 @@ class Rendering:
                     return worker.check(source, kind=kind, macros=macros, known=known)
             except TemplateError as error:
                 return Check(valid=False, message=str(error), line=1, column=1)
-        return templates.check(source, kind=kind, syntax=syntax, macros=macros, known=known)
+        with self._while_long() if source and len(source) > _LONG else nullcontext():
+            return templates.check(source, kind=kind, syntax=syntax, macros=macros, known=known)
+
+    @property
+    def processes(self) -> int:
+        """How many processes there are for this person."""
+        return len(self._all)
 
     def close(self) -> None:
         """End the processes; what they were rendering fails."""
