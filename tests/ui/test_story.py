@@ -14,7 +14,9 @@ from marginalia.story.tree import Node, StoryTree
 from marginalia.testing import Pause, ScriptedServer, Stream
 from marginalia.ui.desk import Desk
 from marginalia.ui.telling import revision_rows, summaries_headline, summary_row, trash_rows
-from marginalia.ui.treepicture import lines_of, mark_at, marks_of, neighbour
+from marginalia.ui.treecards import moving_of
+from marginalia.ui.treepicture import lines_of, map_of, mark_at, marks_of, neighbour
+from marginalia.ui.views.tree import TreeView
 from marginalia.ui.workbench import Workbench
 from marginalia.values import Book, PartId
 
@@ -270,3 +272,82 @@ def test_arrow_keys_walk_through_the_tree() -> None:
     assert neighbour(drawing, place[PartId(4)], "up") == place[PartId(1)]
     assert neighbour(drawing, place[PartId(1)], "up") == place[PartId(1)]
     assert neighbour(drawing, place[PartId(3)], "down") == place[PartId(3)]
+
+
+async def test_a_branch_is_attached_elsewhere_in_one_step(
+    bench: Workbench, desk: Desk, studio: Studio
+) -> None:
+    first, second, third = desk.shape.branch
+    other = studio.story.append(desk.book, "Another shore.", parent=first)
+    await desk.refresh()
+    assert await bench.attach(second, other.id)
+    assert desk.shape.tree.branch(third) == (first, other.id, second, third)
+    assert (desk.trouble.text, desk.trouble.calm) == ("What was #2 now follows #2.", True)
+    assert not await bench.attach(other.id, third)
+    assert "cannot stand below itself" in desk.trouble.text
+    await bench.undo()
+    assert desk.trouble.text == "Undone: moving a part."
+    assert desk.shape.tree.branch(third) == (first, second, third)
+    assert await bench.attach(second, None)
+    assert desk.shape.tree.branch(third) == (second, third)
+
+
+async def test_places_that_cannot_be_attached_to_are_refused_with_a_sentence(
+    desk: Desk, studio: Studio
+) -> None:
+    first, second, third = desk.shape.branch
+    stack = [studio.story.append(desk.book, text, parent=first).id for text in ("A", "B")]
+    await desk.refresh()
+    drawing = draw(desk.shape.tree, active=third)
+    said = {
+        part: moving_of(desk.shape, second, mark)["refused"]
+        for part in (first, second, third, stack[0])
+        if (mark := drawing.find(part)) is not None
+    }
+    assert said[first] == "#2 stands below #1 already."
+    assert said[second].startswith("This is #2 itself.")
+    assert said[third] == "#3 follows #2 itself: a part cannot stand below what follows it."
+    assert said[stack[0]] == "These are 2 versions: unfold them to choose one."
+    loose = drawing.find(first)
+    assert loose is not None
+    assert moving_of(desk.shape, third, loose) == {
+        "what": "#3",
+        "below": "#1",
+        "refused": "",
+        "rooted": False,
+    }
+
+
+async def test_the_place_is_looked_for_with_the_keys_and_can_be_left(
+    bench: Workbench, desk: Desk, studio: Studio
+) -> None:
+    first, second, third = desk.shape.branch
+    view = TreeView(desk, bench)
+    bench.side = 1
+
+    async def say(what: str, **more: str) -> None:
+        answer = view._card._heard[what](more)
+        assert answer is not None
+        await answer
+
+    await say("walk", way="up")
+    await say("move")
+    assert view._card.card["moving"]["refused"].startswith("This is #3 itself.")
+    await say("walk", way="up")
+    await say("walk", way="up")
+    assert view._card.card["moving"]["below"] == "#1"
+    await say("cancel")
+    assert view._card.card["moving"] is None
+    assert desk.shape.branch == (first, second, third)
+
+
+def test_the_map_has_one_stroke_per_line_however_long_it_is() -> None:
+    above = {i: i - 1 for i in range(1, 2_001)} | {3_000 + i: 2_999 + i if i else 1_000 for i in range(500)}
+    tree = StoryTree(
+        Node(id=PartId(part), parent_id=PartId(up) if up else None) for part, up in above.items()
+    )
+    drawing = draw(tree, active=PartId(2_000), fold_from=10_000)
+    strokes = map_of(drawing)
+    drawn = sorted(zip(strokes["x0"], strokes["y0"], strokes["x1"], strokes["y1"], strict=True))
+    assert drawn == [(0, 0, 0, 1_999), (0, 999, 1, 1_000), (1, 1_000, 1, 1_499)]
+    assert map_of(draw(StoryTree()))["x0"] == []
