@@ -19,7 +19,7 @@ from typing import cast
 
 _DIGEST_BYTES = 16
 _RECORD = struct.Struct(f"<{_DIGEST_BYTES}sI")
-_MOST_KEPT = 100_000
+_MOST_KEPT = 50_000
 _SHORTEST_KEPT = 200  # characters: shorter texts change with every turn and are counted in no time
 _FOLDER = "counts"
 
