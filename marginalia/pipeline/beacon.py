@@ -9,6 +9,14 @@ import asyncio
 from threading import Lock
 
 
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, if there is one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 class Beacon:
     """Counts changes; waiters are woken once however many changes came meanwhile.
 

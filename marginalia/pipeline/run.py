@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from marginalia.pipeline.beacon import Beacon
+from marginalia.pipeline.beacon import Beacon, running_loop
 from marginalia.pipeline.hooks import Hooks, Problem
 from marginalia.pipeline.listener import GenerationListener, Teller
 from marginalia.pipeline.ports import Chunk, Manuscript, Opened
@@ -40,13 +40,6 @@ E = TypeVar("E", bound="Event")
 __all__ = ["Question", "Run", "Stash", "StashKey"]
 logger = logging.getLogger("marginalia.pipeline")
 _DOING = {Phase.WAITING: "waiting for the model", Phase.THINKING: "reasoning", Phase.WRITING: "writing"}
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 @dataclass(slots=True)
@@ -122,11 +115,15 @@ class Run:
         self.tell = Teller(listener or GenerationListener(), self)
         self.started = time.monotonic()
         self.recorder = Recorder()
-        self.scope = anyio.CancelScope()
-        self.loop = _running_loop()
+        self.loop = running_loop()
         self._hooks = hooks
         self._beacon = Beacon()
         self._chunks: list[Chunk] = []
+
+    @cached_property
+    def scope(self) -> anyio.CancelScope:
+        """What ends the steps of the run; made on the loop that it goes on."""
+        return anyio.CancelScope()
 
     # For callers.
 
@@ -184,7 +181,7 @@ class Run:
         """
         if not self.ended and not self.stopped:
             self.stopped = True
-            self._on_my_loop(self.scope.cancel)
+            self._on_my_loop(lambda: self.scope.cancel())  # noqa: PLW0108 - made there, not here
 
     def answer(self, yes: bool) -> None:  # noqa: FBT001 - the answer to a question is a boolean
         """Answer the question that waits, if one does."""
@@ -218,7 +215,7 @@ class Run:
 
     def _on_my_loop(self, act: Callable[[], object]) -> None:
         """Do it now, or, called from another thread (a notebook beside the server), as soon as the run's loop can."""
-        if self.loop is None or self.loop is _running_loop():
+        if self.loop is None or self.loop is running_loop():
             act()
         elif not self.loop.is_closed():
             self.loop.call_soon_threadsafe(act)

@@ -11,6 +11,7 @@ from marginalia.export import Manuscript, chosen
 from marginalia.extensions.manager import Extensions
 from marginalia.store import Store
 from marginalia.story.parts import Part
+from marginalia.studio.lore_exploring import LoreExploring
 from marginalia.studio.lorebooks import ImportReport, LoreShelf, Source, contents, source_name
 from marginalia.studio.manuscripts import Manuscripts
 from marginalia.values import Book, BookId, PartId
@@ -19,8 +20,8 @@ from marginalia.values import Book, BookId, PartId
 class ExtendedLore(LoreShelf):
     """``studio.lorebooks``: a file that is in none of Marginalia's own formats is offered to the extensions."""
 
-    def __init__(self, store: Store, extensions: Extensions) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, extensions: Extensions, exploring: LoreExploring) -> None:
+        super().__init__(store, exploring)
         self._extensions = extensions
 
     def import_file(

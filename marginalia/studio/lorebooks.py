@@ -25,6 +25,9 @@ from marginalia.store import Store
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
 from marginalia.studio.calm import without_collections
+from marginalia.studio.lore_exploring import Activated, Looked, LoreExploring, World
+from marginalia.studio.lore_replay import Replay
+from marginalia.studio.names import BookLike
 from marginalia.values import LorebookId
 
 
@@ -79,8 +82,31 @@ class LoreShelf(Lorebooks):
     waits for a loop.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, exploring: LoreExploring) -> None:
         super().__init__(store.desk)
+        self.exploring = exploring
+
+    def activate(self, world: World, looked_at: Looked, book: BookLike | None = None) -> Activated:
+        """The verdict on every entry of *world* for a text or a turn, as a preview would give it; stores nothing.
+
+        *world* is a lorebook (with those below it, as a book would use it) or entries. *looked_at* stands for the
+        request: a text as it is, or a turn, rendered by the book's template. A *book* lends its tags, its story,
+        summaries, timed effects, limits and dice; without one there is nothing but the request. In a notebook the
+        answer is a table; its ``replay(book)`` goes over a whole branch.
+
+        Raises:
+            NotFound: there is no such lorebook or book.
+            TemplateError: the book's template for the request cannot be rendered.
+        """
+        return self.exploring.activate(world, looked_at, book)
+
+    def replay(self, book: BookLike, world: World | None = None) -> Replay:
+        """What every entry of *world* (or of the book's own lore) would have done at every part of the active branch.
+
+        Timed effects run through from the first part on, chance is the one that each part was written with. Stores
+        nothing. In a notebook the answer is a map of entries by parts; ``frame`` is a table. Raises ``NotFound``.
+        """
+        return self.exploring.replay(book, world)
 
     def import_file(
         self,

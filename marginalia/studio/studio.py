@@ -25,6 +25,7 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
 from marginalia.store.writing import WritingDays
+from marginalia.studio.calm import without_collections
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import end_notebook, mimebundle
@@ -34,6 +35,7 @@ from marginalia.studio.limits import HouseRules
 from marginalia.studio.names import BookLike, book_id
 from marginalia.studio.prompting import Prompting
 from marginalia.studio.reruns import Reruns
+from marginalia.studio.lore_exploring import LoreExploring
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
@@ -113,7 +115,7 @@ class Studio(Tuning):
         self.import_story = StoryImports(store).import_file
         self.providers, self.protocols, self.settings = store.providers, store.protocols, store.settings
         self.extensions = Extensions(self.pipeline, books=self.books, settings=self.settings)
-        self.lorebooks = ExtendedLore(store, self.extensions)
+        self.lorebooks = ExtendedLore(store, self.extensions, LoreExploring(store, self._new_run))
         self.story = ExtendedStories(store, self.extensions)
 
     def _connect(self) -> None:
@@ -121,7 +123,7 @@ class Studio(Tuning):
         store = self._store
         self.keys = self._foundation.keys_of(self.user)
         rules = self._foundation.rules
-        self._rendering = Rendering(self._foundation.shared.is_set)
+        self._rendering = Rendering(self._foundation.shared.is_set, while_long=without_collections)
         self.models = Models(
             self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
         )

@@ -30,7 +30,7 @@ from marginalia.pipeline.steps.context import adopt, rendered, shared_context
 from marginalia.prompt.payload import SEPARATOR
 from marginalia.prompt.stages import Insert, Lore, Placed
 from marginalia.story.summaries import joined_summaries
-from marginalia.values import Book, Limits
+from marginalia.values import Book, Limits, Request
 
 TIMING = "lore.timing"
 """The attribute of a part that holds the timed state of lore as it is after it."""
@@ -100,26 +100,31 @@ async def _offer_entries(run: Run, known: ProcessLorebooks) -> tuple[Candidate, 
 async def _activate(
     run: Run, known: BeforeProcessLorebook, candidates: Sequence[Candidate]
 ) -> tuple[Verdict, ...]:
-    branch = trimmed_branch(run.manuscript.tree, known.book.active_leaf, known.request)
+    prompt, limits = known.user_prompt, known.limits
+    scan = await anyio.to_thread.run_sync(turn_scan, run, known.book, known.request, prompt, limits)
+    if len(candidates) > _MANY:
+        return await anyio.to_thread.run_sync(activate, candidates, scan)
+    return activate(candidates, scan)
+
+
+def turn_scan(run: Run, book: Book, request: Request, user_prompt: str, limits: Limits) -> Scan:
+    """What lore looks at in a run: its request, the branch that is continued, memory. Reads the newest part."""
+    branch = trimmed_branch(run.manuscript.tree, book.active_leaf, request)
     story = LazyStory(run.manuscript.tree, branch, run.ports.library)
     state: Mapping[str, int] | None = None
     if branch:
-        last = await anyio.to_thread.run_sync(run.ports.library.part, branch[-1])
-        state = last.attributes.get(TIMING)
-    scan = Scan(
-        request=known.user_prompt,
-        tags=known.book.tags,
+        state = run.ports.library.part(branch[-1]).attributes.get(TIMING)
+    return Scan(
+        request=user_prompt,
+        tags=book.tags,
         story=_NewestFirst(story),
         memory=tuple(block.summary.text for block in run.chain.blocks) if run.chain else (),
         parts=len(branch),
         timing=Timing.of(state),
         seed=run.seed,
         count=run.ports.tokenizer.count,
-        budget=lore_budget(known.book, known.limits),
+        budget=lore_budget(book, limits),
     )
-    if len(candidates) > _MANY:
-        return await anyio.to_thread.run_sync(activate, candidates, scan)
-    return activate(candidates, scan)
 
 
 def lore_budget(book: Book, limits: Limits) -> int:
