@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,11 @@ SURFACE: Sequence[type] = (
     api.Host,
     api.BookData,
     api.UserData,
+    api.Insert,
+    api.Invocation,
+    api.Facts,
     api.Panel,
+    api.Form,
     api.Table,
     api.View,
     api.LoreFormat,
@@ -67,6 +72,10 @@ def _event(event: type[events.Event], answer: str) -> str:
 
 
 def _default(field: Field[Any]) -> str:
+    if is_dataclass(field.default):
+        return f"`{type(field.default).__name__}()`"
+    if isinstance(field.default, datetime):
+        return f"`{field.default:%Y-%m-%d}`"
     if field.default is not MISSING:
         return f"`{field.default!r}`"
     return "" if field.default_factory is MISSING else "empty"

@@ -18,7 +18,8 @@ from marginalia.pipeline.events import BeforePrepareContent, Event
 from marginalia.pipeline.hooks import Listener
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
-from marginalia.prompt.macros.table import MacroFunction
+from marginalia.prompt.context import Facts
+from marginalia.prompt.macros.table import Invocation, MacroFunction
 from marginalia.prompt.segments import Prompt
 from marginalia.prompt.stages import Insert
 from marginalia.prompt.tokens import Tokenizer
@@ -26,6 +27,26 @@ from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.repositories import Books
 from marginalia.store.story import Story
 from marginalia.values import Book, BookId, Limits
+
+__all__ = [
+    "API_VERSION",
+    "SECONDS",
+    "BookData",
+    "Cell",
+    "Exporter",
+    "Extension",
+    "Facts",
+    "Form",
+    "Host",
+    "Insert",
+    "Invocation",
+    "LoreFormat",
+    "Manuscript",
+    "Panel",
+    "Table",
+    "UserData",
+    "View",
+]
 
 API_VERSION = 1
 """Grows by one when something on this page changes in a way that an extension has to know of."""

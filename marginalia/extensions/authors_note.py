@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from marginalia.extensions.api import Extension, Host, Panel, View
+from marginalia.extensions.api import Extension, Host, Insert, Panel, View
 from marginalia.prompt.segments import Prompt
-from marginalia.prompt.stages import Insert
 from marginalia.values import Book, Role
 
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from marginalia.extensions.api import Extension, Host, Panel, Table, View
+from marginalia.extensions.api import Extension, Host, Insert, Panel, Table, View
 from marginalia.pipeline.events import BeforePrepareContent
 from marginalia.pipeline.run import Run
 from marginalia.prompt.segments import Prompt
-from marginalia.prompt.stages import Insert
 from marginalia.values import Book
 
 LOOKS_BACK = 200

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from marginalia.errors import InvalidInput
-from marginalia.extensions.api import Extension, Form, Host, Panel, Table, View
-from marginalia.prompt.macros.table import Invocation
+from marginalia.extensions.api import Extension, Form, Host, Invocation, Panel, Table, View
 from marginalia.prompt.segments import Prompt
 from marginalia.values import Book
 

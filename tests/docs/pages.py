@@ -34,6 +34,12 @@ class Listing:
         first = self.text.partition("\n")[0]
         return first[2:] if re.fullmatch(r"# [\w./-]+\.\w+", first) else ""
 
+    def write(self, folder: Path) -> None:
+        """Put the file that the listing is into *folder*."""
+        path = folder / self.file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(self.text, encoding="utf-8")
+
 
 def listings(page: Path, language: str) -> list[Listing]:
     text = page.read_text(encoding="utf-8")

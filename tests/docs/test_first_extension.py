@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,32 +11,22 @@ import pytest
 import marginalia as mg
 from marginalia.testing import WordTokenizer
 from tests.docs.pages import ROOT, listings
+from tests.extensions.helpers import installed_from
 
 PAGE = ROOT / "docs" / "tutorial" / "first-extension.md"
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The files of the page, and what an installer makes of the first one."""
+    """The files of the page, and what an installer makes of them."""
+    project, site = tmp_path / "nightfall-extension", tmp_path / "site-packages"
+    project.mkdir()
     for listing in (*listings(PAGE, "toml"), *listings(PAGE, "python")):
         if listing.file:
-            file = tmp_path / listing.file
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(listing.text, encoding="utf-8")
-    assert (tmp_path / "nightfall" / "__init__.py").exists()
-    project = tomllib.loads((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = tmp_path / f"{project['name']}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    points = "".join(
-        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
-        for group, entries in project["entry-points"].items()
-    )
-    (info / "entry_points.txt").write_text(points)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
+            listing.write(project)
+    installed_from(project, site)
+    monkeypatch.syspath_prepend(str(site))
+    yield site
     sys.modules.pop("nightfall", None)
 
 

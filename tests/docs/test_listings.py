@@ -30,8 +30,16 @@ async def test_the_python_of_a_page_runs_from_top_to_bottom(
     module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
     for listing in listings(path, "python"):
-        await run(listing, module)
+        if listing.file:
+            listing.write(tmp_path)
+        else:
+            await run(listing, module)
+    for name in set(sys.modules) - before:  # what a page wrote down as a file belongs to that page
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
     studio = getattr(module, "studio", None)
     if studio is not None:
         await studio.aclose()
@@ -41,8 +49,17 @@ async def test_the_python_of_a_page_runs_from_top_to_bottom(
 def test_commands_of_a_page_are_commands(path: Path) -> None:
     for listing in listings(path, "sh"):
         for line in listing.text.splitlines():
-            if line.startswith("marginalia "):
-                parser().parse_args(shlex.split(line, comments=True)[1:])
+            called = line.removeprefix("uv run ")
+            if called.startswith("marginalia "):
+                parser().parse_args(shlex.split(called, comments=True)[1:])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_nothing_called_marginalia_is_fetched_from_the_package_index(path: Path) -> None:
+    for listing in listings(path, "sh"):
+        for line in listing.text.splitlines():
+            words = shlex.split(line, comments=True) if "install" in line else []
+            assert not [word for word in words if word.partition("[")[0] == "marginalia"], line
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import marginalia as mg
@@ -41,3 +46,14 @@ def extension(install: Callable[[Host], Any], name: str = "trial", **more: Any) 
     """An extension whose ``install`` is *install*."""
     fields = {"name": name, "install": lambda self, host: install(host), **more}
     return type("Trial", (), fields)()
+
+
+def installed_from(project: Path, site: Path) -> None:
+    """Build the package in the folder *project*, and unpack its wheel into *site*, as an installer does."""
+    source, built = site.parent / "source", site.parent / "wheels"
+    shutil.copytree(project, source, ignore=shutil.ignore_patterns("__pycache__"))
+    build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(built)], cwd=source, check=True, capture_output=True)
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)

@@ -13,21 +13,25 @@ import marginalia as mg
 from marginalia.extensions.api import Table
 from marginalia.prompt.segments import SegmentKind
 from marginalia.testing import WordTokenizer
-from tests.extensions.helpers import TURN, add_book
+from tests.extensions.helpers import TURN, add_book, installed_from
 
 HERE = Path(__file__).parent
 TEMPLATE = "{{instructions}} The water is {{tide}}."
 
 
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, built and unpacked once."""
+    site = tmp_path_factory.mktemp("tidewater") / "site-packages"
+    installed_from(HERE / "sample_package", site)
+    return site
+
+
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The package as an installer would leave it: the code, and beside it what it says about itself."""
+def installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The package as an installer leaves it: the code, and beside it what it says about itself."""
     site = tmp_path / "site-packages"
-    shutil.copytree(HERE / "sample_package" / "tidewater", site / "tidewater")
-    info = site / "marginalia_tidewater-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: marginalia-tidewater\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text("[marginalia.extensions]\ntidewater = tidewater:Tidewater\n")
+    shutil.copytree(package, site)
     monkeypatch.syspath_prepend(str(site))
     yield site
     sys.modules.pop("tidewater", None)

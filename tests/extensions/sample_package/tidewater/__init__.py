@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from marginalia.extensions.api import Extension, Host, Panel, Table, View
-from marginalia.prompt.macros.table import Invocation
+from marginalia.extensions.api import Extension, Host, Insert, Panel, Table, View
 from marginalia.prompt.segments import Prompt
-from marginalia.prompt.stages import Insert
 from marginalia.values import Book
 
 WORDS = ("low", "rising", "high", "falling")
@@ -31,7 +29,7 @@ class Tidewater(Extension):
         """One message, one macro, one panel, and one setting per book."""
         tides = host.book_data(Tides)
 
-        def tide(parts: int, book: Book) -> str:
+        def tide(parts: int, book: Book | None) -> str:
             return WORDS[parts // max(1, tides.of(book).parts) % len(WORDS)]
 
         def show(studio: View, book: Book, prompt: Prompt | None) -> Table:
@@ -46,10 +44,5 @@ class Tidewater(Extension):
                 reason="the tide of this part",
             )
         )
-        host.macro("tide", by_story)
+        host.macro("tide", lambda call: tide(len(call.context.facts.story), call.context.facts.book))
         host.panel(Panel(title="Tide", show=show, form=tides))
-
-
-def by_story(call: Invocation) -> str:
-    """The tide of the part that is written now, one part per tide."""
-    return WORDS[len(call.context.facts.story) % len(WORDS)]
