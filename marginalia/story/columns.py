@@ -107,6 +107,11 @@ class Columns:
         rows = np.searchsorted(self.ids, np.array(wanted, dtype=np.int64))
         return list(zip(self.created[rows].tolist(), wanted, strict=True))
 
+    def texts_of(self, parts: Iterable[PartId]) -> tuple[int, ...]:
+        """The newest versions of *parts*, which all have a row."""
+        rows = np.searchsorted(self.ids, np.fromiter(parts, dtype=np.int64))
+        return tuple(self.texts[rows].tolist())
+
     def versions(self) -> dict[int, PartId]:
         """The parts by the number of their newest version."""
         return dict(zip(self.texts.tolist(), self.numbers, strict=True))
@@ -115,6 +120,13 @@ class Columns:
     def numbers(self) -> list[PartId]:
         """The ids, by row."""
         return cast("list[PartId]", self.ids.tolist())
+
+    @cached_property
+    def summarised(self) -> dict[PartId, SummaryId]:
+        """The parts with a summary, and which."""
+        rows = np.flatnonzero(self.summaries)
+        ids, summaries = self.ids[rows].tolist(), self.summaries[rows].tolist()
+        return cast("dict[PartId, SummaryId]", dict(zip(ids, summaries, strict=True)))
 
     @cached_property
     def above(self) -> list[int]:

@@ -132,7 +132,7 @@ def _node(
         summary=summary,
         number=places[summary.part_id],
         parts=block.parts,
-        story_tokens=sum(tree[part].tokens for part in block.parts),
+        story_tokens=tree.sums(block.parts).tokens,
         replaced=replaced,
         stale=stale,
         children=tuple(children),

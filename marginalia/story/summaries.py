@@ -61,8 +61,8 @@ def summaries_on(
     """The summary on each part of *branch* that has one."""
     if not summaries:
         return {}
-    ids = ((part, tree[part].summary_id) for part in branch)
-    return {part: summaries[id_] for part, id_ in ids if id_ is not None and id_ in summaries}
+    known = {part: summaries[id_] for part, id_ in tree.summarised().items() if id_ in summaries}
+    return {part: known[part] for part in branch if part in known} if known else {}
 
 
 def collect_blocks(branch: Sequence[PartId], on: Mapping[PartId, Summary]) -> tuple[Block, ...]:
@@ -187,7 +187,7 @@ class Verifier:
         """Whether the story under a summary is still what it was made from."""
         meta = block.summary.meta
         inner = tuple(on[part].text for part in block.parts[1:] if part in on) if meta else ()
-        key = hash((meta, tuple((part, tree[part].text_id) for part in block.parts), inner))
+        key = hash((meta, block.parts, tree.texts(block.parts), inner))
         known = self._known.get(key)
         if known is None:
             known = hash_of(block.parts, on, texts(block.parts), meta=meta)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from marginalia.errors import NotFound
 from marginalia.story.columns import MICROSECOND, NO_COLUMNS, Columns, Sums
 from marginalia.story.node import Node
-from marginalia.values import EPOCH, PartId
+from marginalia.values import EPOCH, PartId, SummaryId
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -192,6 +192,21 @@ class StoryTree:
             stand.words + sum(node.words for node in nodes),
             stand.tokens + sum(node.tokens for node in nodes),
         )
+
+    def texts(self, parts: Iterable[PartId]) -> tuple[int, ...]:
+        """The newest versions of *parts*, by number."""
+        wanted = tuple(parts)
+        if any(part in self._laid for part in wanted):
+            return tuple(self[part].text_id for part in wanted)
+        return self._columns.texts_of(wanted)
+
+    def summarised(self) -> dict[PartId, SummaryId]:
+        """The parts with a summary, and which."""
+        stand = {
+            part: summary for part, summary in self._columns.summarised.items() if part not in self._laid
+        }
+        laid = self._laid.values()
+        return stand | {node.id: node.summary_id for node in laid if node is not None and node.summary_id}
 
     def versions(self) -> dict[int, PartId]:
         """The parts by the number of their newest version; those that wait for their first are left out."""

@@ -171,6 +171,8 @@ def test_a_tree_of_rows_is_the_tree_of_their_nodes(choices: list[int], changed: 
     assert list(rows) == list(made)
     assert dict(rows.nodes()) == dict(made.nodes())
     assert rows.versions() == made.versions()
+    assert rows.summarised() == made.summarised()
+    assert rows.texts(made.nodes()) == tuple(each.text_id for each in made)
     for each in nodes:
         assert rows.branch(each.id) == made.branch(each.id)
         assert rows.children(each.id) == made.children(each.id)
