@@ -28,14 +28,14 @@ from marginalia.store.writing import WritingDays
 from marginalia.studio.calm import without_collections
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
-from marginalia.studio.faces import end_notebook, mimebundle
+from marginalia.studio.faces import announce, end_notebook, mimebundle
 from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
 from marginalia.studio.limits import HouseRules
+from marginalia.studio.lore_exploring import LoreExploring
 from marginalia.studio.names import BookLike, book_id
 from marginalia.studio.prompting import Prompting
 from marginalia.studio.reruns import Reruns
-from marginalia.studio.lore_exploring import LoreExploring
 from marginalia.studio.runs import Runs
 from marginalia.studio.shelf import BACKUPS, Bookshelf
 from marginalia.studio.stories import StoryImports
@@ -96,6 +96,7 @@ class Studio(Tuning):
             self.extensions.install(extensions)
         self._connect()
         self._unsubscribe = self._store.on_change(self._stored)
+        announce()
         if foundation.home:
             plant_sample(self._store)
 

@@ -11,7 +11,8 @@ import param
 
 from marginalia.lore.book import Entry
 from marginalia.pipeline.events import ProcessLorebooks
-from marginalia.ui.exploring import History, Moment, Source, StoryMap, decide, story_map
+from marginalia.studio.lore_map import StoryMap, story_map
+from marginalia.studio.lore_story import History, Moment, Source, decide
 from marginalia.ui.work import Newest, aside
 from marginalia.values import BookId, EntryId, NewPart
 
@@ -155,14 +156,14 @@ class Explorer(param.Parameterized):
     async def _story(self, moment: Moment) -> History:
         key = (moment.book.id, self.desk.studio.version(moment.book))
         if self._history is None or self._history[0] != key:
-            self._history = (key, await aside(History.read, self.desk.studio, moment.book))
+            self._history = (key, await aside(self.desk.studio.lorebooks.exploring.history, moment.book))
         return self._history[1]
 
     def _find(self, moment: Moment, history: History, lore: tuple[Verdict, ...] | None) -> Findings:
         if lore is None:
-            scan, verdicts = decide(self.desk.studio, moment, history, self.source, self.draft)
+            scan, verdicts = decide(moment, history, self.source, self.draft)
         else:
-            scan, verdicts = history.scan(self.desk.studio, moment, self.source), lore
+            scan, verdicts = history.scan(moment, self.source), lore
         opened = next((each for each in verdicts if each.entry.id == self.opened), None)
         if opened is not None:
             _ = opened.gates, opened.hits
@@ -194,7 +195,7 @@ class Explorer(param.Parameterized):
         self.mapping = True
         try:
             made: StoryMap | None = await aside(
-                story_map, self.desk.studio, moment, history[1], self.draft,
+                story_map, moment, history[1], self.draft,
                 shown=self._shown(findings), most=MOST_PARTS, ended=ended,
             )  # fmt: skip
         finally:

@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from marginalia.ui.words import count
 
 if TYPE_CHECKING:
-    from marginalia.ui.exploring import Cell, StoryMap
+    from marginalia.studio.lore_map import Cell, StoryMap
     from marginalia.values import EntryId
 
 _COLUMNS = ("part", "row", "colour", "alpha", "entry", "state", "reason")

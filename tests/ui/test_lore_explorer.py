@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from marginalia import Match, Pattern, Studio, TextFilter, Turn, When
+from marginalia.studio.lore_map import story_map
+from marginalia.studio.lore_story import Source
 from marginalia.ui.desk import Desk
 from marginalia.ui.explorer import Explorer, Findings
-from marginalia.ui.exploring import History, Source, story_map
 from marginalia.ui.marks import scanned
 from marginalia.values import Book, EntryId
 
@@ -159,4 +160,5 @@ def entries(studio: Studio) -> tuple[Any, ...]:
 def pieces(explorer: Explorer) -> dict[str, Any]:
     moment, studio = explorer._moment, explorer.desk.studio
     assert moment is not None
-    return {"studio": studio, "moment": moment, "history": History.read(studio, moment.book), "draft": None}
+    history = studio.lorebooks.exploring.history(moment.book)
+    return {"moment": moment, "history": history, "draft": None}

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from marginalia.lore.book import Entry, Lorebook
+from marginalia.studio.lore_story import Source
 from marginalia.ui.components.exploring import LoreExplorer
 from marginalia.ui.entry_form import ROLES, entry_from, fields_of, keys_of, problems_of
-from marginalia.ui.exploring import Source
 from marginalia.ui.lore_map import LoreMap, told
 from marginalia.ui.marks import scanned
 from marginalia.ui.view import View
@@ -19,10 +19,10 @@ from marginalia.values import EntryId, LorebookId
 
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
+    from marginalia.studio.lore_story import Kind
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
     from marginalia.ui.explorer import Explorer, Findings
-    from marginalia.ui.exploring import Kind
 
 LORE_TAB = 1
 _NEW = EntryId(0)
