@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, cast
 
 import param
 
 from marginalia.models.base import Model, chosen, shown, text_or_none
-from marginalia.values import Protocol, Provider, Sampling
+from marginalia.values import NOTHING, Protocol, Provider, Sampling
 
 _UNSENT = "Empty: not sent, so that the server's own default holds."
+_LEARNED = "Learned from its refusals, unless it is set here."
+
+#: Fields of the form that stand in ``Provider.settings``, and under which key.
+SETTINGS: Mapping[str, str] = {
+    "first_token": "first_token_timeout",
+    "exact_counts": "exact_counts",
+    "takes_limit": "limit",
+    "takes_stream_options": "stream_options",
+    "takes_reasoning_effort": "reasoning_effort",
+    "system_first": "system_first",
+    "alternate": "alternate",
+    "drop_empty": "drop_empty",
+    "starts_in_thinking": "starts_in_thinking",
+}
+
+
+class JsonObject(param.String):  # type: ignore[type-arg] # pyright: ignore[reportMissingTypeArgument] - only stubs take one
+    """A text that is a JSON object, or empty; what is wrong with any other is said in a sentence."""
+
+    def _validate_value(self, value: Any, allow_None: bool) -> None:  # noqa: ANN401, FBT001, N803 - param's own signature
+        super()._validate_value(value, allow_None)
+        read_object(value)
+
+
+def read_object(text: str) -> Mapping[str, Any]:
+    """The object that *text* writes down, empty for an empty text; raises ``ValueError`` with a sentence."""
+    if not text.strip():
+        return NOTHING
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"This is no JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ValueError('This has to be an object, like {"min_p": 0.05}.')  # noqa: TRY004 - a form shows ValueErrors
+    return cast("dict[str, Any]", found)
+
+
+def _three(label: str, doc: str) -> param.Selector[bool | None]:
+    return param.Selector(default=None, objects=[None, True, False], label=label, doc=f"{doc} {_LEARNED}")
 
 
 class ProviderModel(Model):
@@ -42,12 +84,46 @@ class ProviderModel(Model):
         default=False, label="Opening message", doc="Put the text below before everything else."
     )
     jailbreak = param.String(default="", label="Opening text", doc="Sent first when the box above is ticked.")
+    first_token = param.Number(
+        default=None,
+        allow_None=True,
+        bounds=(0, None),
+        inclusive_bounds=(False, True),
+        label="First token",
+        doc="Seconds until the answer begins; a long prompt takes minutes to read. Empty: as the next field, else 900.",
+    )
     timeout = param.Number(
         default=None,
         allow_None=True,
-        bounds=(1, None),
-        label="Patience",
-        doc="Seconds of silence after which an answer counts as lost. Empty: the default.",
+        bounds=(0, None),
+        inclusive_bounds=(False, True),
+        label="Silence",
+        doc="Seconds without anything new after which an answer counts as lost. Empty: 300.",
+    )
+    exact_counts: param.Selector[bool | None] = param.Selector(
+        default=None,
+        objects=[None, True, False],
+        label="Exact token counts",
+        doc="Have the server count tokens while you write. It is sent your drafts for that.",
+    )
+    additional: JsonObject = JsonObject(
+        default="",
+        label="Additional parameters",
+        doc='A JSON object that is sent with every request and wins over everything else, like {"min_p": 0.05}.',
+    )
+    takes_limit: param.Selector[str | None] = param.Selector(
+        default=None,
+        objects=[None, "max_completion_tokens", "max_tokens"],
+        label="Name of the limit",
+        doc=f"How the longest answer is told to the server. {_LEARNED}",
+    )
+    takes_stream_options = _three("Usage in the stream", "Ask what an answer cost (stream_options).")
+    takes_reasoning_effort = _three("Takes the effort", "Send reasoning_effort when reasoning is on.")
+    system_first = _three("System messages first", "Send later system messages as the user's.")
+    alternate = _three("Roles alternate", "Merge neighbouring messages of one role, and begin with the user.")
+    drop_empty = _three("No empty messages", "Leave out messages without text.")
+    starts_in_thinking = _three(
+        "Answers begin with reasoning", "Read an answer as reasoning until its </think>."
     )
     enable_reasoning = param.Boolean(
         default=False, label="Reasoning", doc="Ask the model to think before it writes."
@@ -73,9 +149,19 @@ class ProviderModel(Model):
             needs_jailbreak=provider.needs_jailbreak,
             jailbreak=shown(provider.jailbreak),
             timeout=provider.timeout,
+            additional=_as_text(provider.additional_parameters),
             enable_reasoning=provider.enable_reasoning,
             reasoning_effort=shown(provider.reasoning_effort),
         )
+        for name, key in SETTINGS.items():
+            self._take_setting(name, provider.settings.get(key))
+
+    def _take_setting(self, name: str, value: object) -> None:
+        """Show a setting; one that no form could have made is shown as not set."""
+        try:
+            setattr(self, name, value)
+        except (ValueError, TypeError):
+            setattr(self, name, None)
 
     def freeze(self, provider: Provider) -> Provider:
         """*provider* with what was typed here."""
@@ -89,9 +175,20 @@ class ProviderModel(Model):
             needs_jailbreak=self.needs_jailbreak,
             jailbreak=text_or_none(self.jailbreak),
             timeout=self.timeout,
+            additional_parameters=read_object(chosen(self, "additional")),
+            settings=self._settings(provider.settings),
             enable_reasoning=self.enable_reasoning,
             reasoning_effort=text_or_none(chosen(self, "reasoning_effort")),
         )
+
+    def _settings(self, kept: Mapping[str, Any]) -> Mapping[str, Any]:
+        others = {key: value for key, value in kept.items() if key not in SETTINGS.values()}
+        mine = {key: getattr(self, name) for name, key in SETTINGS.items()}
+        return others | {key: value for key, value in mine.items() if value is not None}
+
+
+def _as_text(parameters: Mapping[str, Any]) -> str:
+    return json.dumps(dict(parameters), ensure_ascii=False, indent=2) if parameters else ""
 
 
 class ProtocolModel(Model):

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias, cast
 
 import param
 
+from marginalia.models.connection import JsonObject
+
 Choices: TypeAlias = Mapping[str, Sequence[tuple[Any, str]]]
 
 _NOTHING: Choices = {}
@@ -55,6 +57,8 @@ def _field(
 
 def _kind(parameter: Any) -> str:  # noqa: ANN401 - param leaves its own types open
     match parameter:
+        case JsonObject():
+            return "json"
         case param.Boolean():
             return "boolean"
         case param.Number():
@@ -73,8 +77,8 @@ def fill(model: param.Parameterized, values: Mapping[str, Any]) -> dict[str, str
             continue
         try:
             setattr(model, name, _read(model.param[name], value))
-        except (ValueError, TypeError):
-            errors[name] = _accepted(model.param[name])
+        except (ValueError, TypeError) as error:
+            errors[name] = _accepted(model.param[name], error)
     return errors
 
 
@@ -87,7 +91,9 @@ def _read(parameter: Any, value: Any) -> Any:  # noqa: ANN401 - JSON in, a param
     return int(text) if isinstance(parameter, param.Integer) else float(text)
 
 
-def _accepted(parameter: Any) -> str:  # noqa: ANN401 - the same
+def _accepted(parameter: Any, error: Exception) -> str:  # noqa: ANN401 - the same
+    if isinstance(parameter, JsonObject):
+        return str(error)
     if not isinstance(parameter, param.Number):
         return "This value cannot be used."
     what = "A whole number" if isinstance(parameter, param.Integer) else "A number"
@@ -97,7 +103,7 @@ def _accepted(parameter: Any) -> str:  # noqa: ANN401 - the same
         case None, None:
             limits = ""
         case _, None:
-            limits = f" from {low}"
+            limits = f" {'from' if parameter.inclusive_bounds[0] else 'above'} {low}"
         case None, _:
             limits = f" up to {high}"
         case _:
