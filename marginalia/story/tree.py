@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 from marginalia.errors import NotFound
 from marginalia.story.columns import MICROSECOND, NO_COLUMNS, Columns, Sums
+from marginalia.story.frames import frame
 from marginalia.story.node import Node
 from marginalia.values import EPOCH, PartId, SummaryId
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from marginalia.story.frames import DataFrame
 
 __all__ = ["Node", "StoryTree"]
 
@@ -58,6 +61,12 @@ class StoryTree:
             node = self.find(part)
             if node is not None:
                 yield node
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per part."""
+        rows = ((each.id, each.parent_id, each.tokens, each.words, each.label, each.created) for each in self)
+        return frame(rows, "part", "parent", "tokens", "words", "label", "created")
 
     def __getitem__(self, part: PartId) -> Node:
         node = self.find(part)
