@@ -43,7 +43,7 @@ class ShellView(View):
         looks.preferences = read_preferences(desk.studio)
         self._dark = _dark_at_first(looks)
         self._piece = Appearance(look=style_of(looks.preferences))
-        self._piece.hear(scheme=self._scheme, leave=self._leave)
+        self._piece.hear(scheme=self._scheme, leave=self._leave, pull=self._pull)
         self._loaded, self._own = False, False
         self._before_focus = (True, True)
         self._keeping: asyncio.Task[None] | None = None
@@ -104,6 +104,14 @@ class ShellView(View):
         if self._keeping is not None:
             self._keeping.cancel()
         self._keeping = desk.errands.start(self._keep(self._panes))
+
+    def _pull(self, said: Said) -> None:
+        """An edge was moved with the arrow keys."""
+        by = max(-40, min(40, int(said.get("by") or 0)))
+        if said.get("side") == "left":
+            self._page.sidebar_width = min(max(self._page.sidebar_width + by, 180), 640)
+        else:
+            self._page.contextbar_width = min(max(self._page.contextbar_width + by, 240), 900)
 
     async def _keep(self, panes: Panes) -> None:
         await asyncio.sleep(_REST)

@@ -68,8 +68,9 @@ PAGE_SX: dict[str, Any] = {
         "fontSize": "17px",
         "fontWeight": 400,
         "marginRight": "14px",
-        "@media (max-width: 600px)": {"display": "none"},
     },
+    "& .header a:has(.title)": {"@media (max-width: 600px)": {"display": "none !important"}},
+    "& .header .MuiLinearProgress-root": {"display": "none"},  # what takes long says so in its own place
     "& .header .MuiToolbar-root": {"@media (max-width: 600px)": {"padding": "0 8px 0 12px"}},
     "& .header .MuiIconButton-root": {"@media (max-width: 600px)": {"margin": 0, "padding": "7px"}},
     "& .MuiToolbar-root": {"minHeight": "52px !important"},
