@@ -186,6 +186,15 @@ def preview_row(trial: Trial) -> dict[str, Any]:
     }
 
 
+UNREADABLE: Mapping[str, Any] = {
+    "pieces": None,
+    "figures": "",
+    "note": "As it was when it could be read last.",
+    "problem": "",
+}
+"""What stands for the preview of a template whose faults are listed already."""
+
+
 def _pieces(trial: Trial) -> Iterator[list[str]]:
     rendered = trial.rendered
     if rendered is None:

@@ -11,6 +11,7 @@ from marginalia.studio.prompting import PROMPTS
 from marginalia.ui.components.prompts import PromptsSheet
 from marginalia.ui.prompting import (
     LONGEST,
+    UNREADABLE,
     changes_of,
     draft_key,
     lint_row,
@@ -118,17 +119,26 @@ class PromptsView(View):
 
     async def _try(self, said: Said) -> None:
         async with self._turns:  # one that was given up may still have to come out of its thread
-            studio, name, changes = self.desk.studio, _name(said), changes_of(said)
-            book, at = self._book(), said.get("at")
-            if name in TEMPLATES:
-                source = str(said.get("text") or "")[:LONGEST]
-                kind, syntax = cast("TemplateKind", name), _syntax(said)
-                check = await aside(
-                    studio.prompting.check, source, kind=kind, syntax=syntax, known=slots_of(self.desk.prompt)
-                )
-                self._sheet.tell("lint", name=name, at=at, **lint_row(source, check))
-            trial = await studio.prompting.try_out(book, name, changes, turn=self.desk.turn)
+            name, at = _name(said), said.get("at")
+            if name in TEMPLATES and not await self._checked(name, said):
+                self._sheet.tell("preview", name=name, at=at, **UNREADABLE)
+                return
+            trying = self.desk.studio.prompting.try_out
+            trial = await trying(self._book(), name, changes_of(said), turn=self.desk.turn)
             self._sheet.tell("preview", name=name, at=at, **preview_row(trial))
+
+    async def _checked(self, name: str, said: Said) -> bool:
+        """Whether a template can be read at all; says what is to be said about it."""
+        source, kind = str(said.get("text") or "")[:LONGEST], cast("TemplateKind", name)
+        check = await aside(
+            self.desk.studio.prompting.check,
+            source,
+            kind=kind,
+            syntax=_syntax(said),
+            known=slots_of(self.desk.prompt),
+        )
+        self._sheet.tell("lint", name=name, at=said.get("at"), **lint_row(source, check))
+        return check.valid
 
     # Keeping.
 
