@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -211,3 +212,74 @@ def test_while_one_types_steps_back_are_those_of_the_typing(app: App, open_page:
     expect(page.get_by_label("Instructions")).not_to_have_value("abc")
     expect(page.get_by_text(re.compile("^Undone"))).to_have_count(0)
     expect(page.get_by_role("article")).to_have_count(3)
+
+
+def test_a_branch_is_attached_elsewhere_with_the_keys_and_undone(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    page.get_by_role("tab", name="Tree").click()
+    card = page.get_by_role("group", name="Part in the tree")
+    card.focus()
+    card.press("ArrowUp")
+    card.press("ArrowUp")
+    expect(card).to_contain_text(TEXTS[1])
+    card.get_by_role("button", name="Attach below").press("Enter")
+    expect(card).to_contain_text("This is #2 itself.")
+    expect(card).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(card).to_contain_text("a part cannot stand below what follows it")
+    page.keyboard.press("Escape")
+    expect(card.get_by_role("button", name="Cancel")).to_have_count(0)
+    card.get_by_role("button", name="Attach below").click()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(card).to_contain_text("#1 is chosen.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").get_by_text("What was #3 now follows #1.")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(2)
+    expect(part(page, 2)).to_contain_text(TEXTS[2])
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("Undone: moving a part.")).to_be_visible()
+    expect(page.get_by_role("article")).to_have_count(3)
+
+
+COUNT_NODES = """() => {
+  const count = (root) => [...root.querySelectorAll("*")]
+    .reduce((sum, el) => sum + 1 + (el.shadowRoot ? count(el.shadowRoot) : 0), 0)
+  return count(document)
+}"""
+
+
+def test_a_book_of_10000_parts_is_as_light_in_the_browser_as_one_of_24(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        for size in (24, 10_000):
+            lines = [{"chat_metadata": {}, "user_name": "You", "character_name": "Ada"}]
+            lines += [{"name": "Ada", "is_user": False, "mes": f"Wave {at}."} for at in range(1, size + 1)]
+            studio.import_story("\n".join(map(json.dumps, lines)).encode(), name=f"{size} waves")
+    app = start_app()
+    short = open_page(app.book(1))
+    expect(part(short, 24)).to_contain_text("Wave 24.")
+    page = open_page(app.book(2))
+    expect(part(page, 10_000)).to_contain_text("Wave 10000.")
+    assert page.evaluate(COUNT_NODES) <= short.evaluate(COUNT_NODES) * 1.25
+    outline = page.get_by_role("listbox", name="Outline")
+    outline.focus()
+    outline.press("Home")
+    expect(part(page, 1)).to_contain_text("Wave 1.")
+    assert page.get_by_role("article").count() <= 240
+    assert outline.get_by_role("option").count() <= 40
+    page.get_by_role("tab", name="Tree").click()
+    card = page.get_by_role("group", name="Part in the tree")
+    card.focus()
+    card.press("ArrowUp")
+    expect(card).to_contain_text("Wave 10000.")
+    card.press("ArrowUp")
+    expect(card.get_by_role("button", name="Unfold 9,999")).to_be_visible()
+    card.get_by_role("button", name="Unfold 9,999").click()
+    expect(card.get_by_role("button", name="Fold", exact=True)).to_be_visible()
+    expect(search(page, "wave 5000")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(part(page, 5_000)).to_contain_text("Wave 5000.")

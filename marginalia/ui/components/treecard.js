@@ -27,7 +27,7 @@ export function render({ model }) {
     if (moving && event.key === "Escape") { event.preventDefault(); event.stopPropagation(); say("cancel"); return }
     if (moving && event.key === "Enter" && event.target === box) { event.preventDefault(); if (!moving.refused) say("attach"); return }
     const way = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", Enter: "enter" }[event.key]
-    if (!way || event.altKey || event.target !== box) return
+    if (!way || event.altKey || (event.target !== box && (way === "enter" || event.target.tagName !== "BUTTON"))) return
     event.preventDefault(); say("walk", { way })
   })
   const say = connect(model, {})
