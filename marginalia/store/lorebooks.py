@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from marginalia.errors import InvalidInput, NotFound
 from marginalia.lore.book import Entry, FilledLorebook, Lorebook, LoreSettings
 from marginalia.store.codec import bare, fields_of, from_json, rebuilt, to_json, utc
+from marginalia.store.entries import mark_entries, update_entries
 from marginalia.store.memory import Key
 from marginalia.store.repository import Repository, id_of, tidy_tags
 from marginalia.store.session import Change
@@ -15,7 +16,7 @@ from marginalia.store.tables import LOREBOOKS
 from marginalia.values import NOTHING, EntryId, LorebookId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from typing import Any
 
@@ -106,9 +107,35 @@ class Lorebooks(Repository[Lorebook]):
 
         return self._desk.database.write(work)
 
+    def save_entries(self, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        """Store many edited entries, as :meth:`save_entry` does one: all in one transaction, or none."""
+        tidy = tuple(map(_tidied, entries))
+        rows = [
+            (each.id, each.lorebook_id, each.name, to_json(fields_of(each, without=_APART))) for each in tidy
+        ]
+        self._together(lambda transaction: update_entries(transaction, self._desk.user, rows))
+        return tidy
+
+    def delete_entries(self, entries: Iterable[Entry | EntryId]) -> None:
+        """Move many entries to the trash: all in one transaction, or none. Raises ``NotFound``."""
+        numbers, now = [id_of_entry(each) for each in entries], self._desk.clock()
+        self._together(lambda transaction: mark_entries(transaction, self._desk.user, numbers, now))
+
+    def restore_entries(self, entries: Iterable[Entry | EntryId]) -> None:
+        """Bring many deleted entries back: all in one transaction, or none. Raises ``NotFound``."""
+        numbers = [id_of_entry(each) for each in entries]
+        self._together(lambda transaction: mark_entries(transaction, self._desk.user, numbers, None))
+
+    def _together(self, change: Callable[[Transaction], Iterable[int]]) -> None:
+        def work(transaction: Transaction) -> None:
+            for lorebook in sorted(change(transaction)):
+                self._changed(transaction, lorebook)
+
+        self._desk.database.write(work)
+
     def delete_entry(self, entry: Entry | EntryId) -> None:
         """Move an entry to the trash; raises ``NotFound``."""
-        number, now = entry.id if isinstance(entry, Entry) else entry, self._desk.clock()
+        number, now = id_of_entry(entry), self._desk.clock()
 
         def work(transaction: Transaction) -> None:
             before = self._entry(transaction, number)
@@ -129,7 +156,7 @@ class Lorebooks(Repository[Lorebook]):
 
     def restore_entry(self, entry: Entry | EntryId) -> Entry:
         """Bring a deleted entry back; raises ``NotFound``."""
-        number = entry.id if isinstance(entry, Entry) else entry
+        number = id_of_entry(entry)
 
         def work(transaction: Transaction) -> Entry:
             back = self._entry(transaction, number, deleted=True)
@@ -160,6 +187,11 @@ class Lorebooks(Repository[Lorebook]):
 
     def _announce(self, transaction: Transaction, record: Lorebook) -> None:
         self._changed(transaction, record.id)
+
+
+def id_of_entry(entry: Entry | EntryId) -> EntryId:
+    """The id of an entry, or the id itself."""
+    return entry.id if isinstance(entry, Entry) else entry
 
 
 def find_filled(session: Session, lorebook: int, owner: str) -> FilledLorebook | None:

@@ -20,11 +20,12 @@ from marginalia.formats import (
 )
 from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.intake import MOST_BYTES
-from marginalia.lore.book import FilledLorebook, Lorebook
+from marginalia.lore.book import Entry, FilledLorebook, Lorebook
 from marginalia.store import Store
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
 from marginalia.studio.calm import without_collections
+from marginalia.studio.lore_edits import LoreEdit, edit_entries, remove_entries
 from marginalia.studio.lore_exploring import Activated, Looked, LoreExploring, World
 from marginalia.studio.lore_replay import Replay
 from marginalia.studio.names import BookLike
@@ -107,6 +108,26 @@ class LoreShelf(Lorebooks):
         nothing. In a notebook the answer is a map of entries by parts; ``frame`` is a table. Raises ``NotFound``.
         """
         return self.exploring.replay(book, world)
+
+    def edit_entries(
+        self,
+        entries: Iterable[Entry],
+        *,
+        enabled: bool | None = None,
+        tag: str = "",
+        untag: str = "",
+        lorebook: Lorebook | int | None = None,
+    ) -> LoreEdit:
+        """Switch entries on or off, give or take a tag, move them to a lorebook: what is given, in one transaction.
+
+        The answer says what was done, and its ``undo()`` takes it back. Raises ``NotFound``, or ``InvalidInput`` when
+        nothing is to be changed.
+        """
+        return edit_entries(self, entries, enabled=enabled, tag=tag, untag=untag, lorebook=lorebook)
+
+    def remove_entries(self, entries: Iterable[Entry]) -> LoreEdit:
+        """Move entries to the trash in one transaction; ``undo()`` brings all of them back. Raises ``NotFound``."""
+        return remove_entries(self, entries)
 
     def import_file(
         self,

@@ -158,3 +158,52 @@ def test_a_change_names_its_lorebook(store: Store) -> None:
     store.on_change(told.append)
     store.lorebooks.add_entry(world, name="Varro")
     assert told == [Change(kind="lorebook", lorebook_id=world.id)]
+
+
+def test_many_entries_are_changed_in_one_transaction_or_none(store: Store) -> None:
+    world, other = store.lorebooks.create(name="World"), store.lorebooks.create(name="Other")
+    made = [store.lorebooks.add_entry(world, name=f"e{at}", tags=("old",)) for at in range(5)]
+    changed = [replace(each, enabled=False, lorebook_id=other.id) for each in made[:3]]
+    before = store.lorebooks.entries(world)
+    with pytest.raises(NotFound):
+        store.lorebooks.save_entries([*changed, replace(made[3], id=EntryId(99))])
+    with pytest.raises(NotFound):
+        store.lorebooks.save_entries([replace(made[0], lorebook_id=99)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        store.lorebooks.save_entries([replace(made[0], name=" ")])
+    assert store.lorebooks.entries(world) == before
+    assert store.lorebooks.save_entries(changed) == tuple(changed)
+    forget(store)
+    assert store.lorebooks.entries(other) == tuple(changed)
+    assert store.lorebooks.entries(world) == tuple(made[3:])
+
+
+def test_many_entries_go_to_the_trash_and_come_back_together(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    made = tuple(store.lorebooks.add_entry(world, name=f"e{at}") for at in range(4))
+    heard: list[Change] = []
+    store.on_change(heard.append)
+    store.lorebooks.delete_entries(made[:3])
+    assert heard == [Change(kind="lorebook", lorebook_id=world.id)]
+    assert store.lorebooks.entries(world) == made[3:]
+    with pytest.raises(NotFound):
+        store.lorebooks.delete_entries([made[3].id, made[0].id])
+    with pytest.raises(NotFound):
+        store.lorebooks.restore_entries([made[0], made[3]])
+    store.lorebooks.restore_entries(made[:3])
+    assert store.lorebooks.entries(world) == made
+
+
+def test_another_users_entries_cannot_be_changed_together(store: Store) -> None:
+    world = store.lorebooks.create(name="World")
+    mine = store.lorebooks.add_entry(world, name="mine")
+    guest = store.for_user("guest")
+    theirs = guest.lorebooks.create(name="Theirs")
+    for act in (
+        lambda: guest.lorebooks.save_entries([replace(mine, name="stolen")]),
+        lambda: guest.lorebooks.save_entries([replace(mine, lorebook_id=theirs.id)]),
+        lambda: guest.lorebooks.delete_entries([mine]),
+    ):
+        with pytest.raises(NotFound):
+            act()
+    assert store.lorebooks.entries(world) == (mine,)
