@@ -33,6 +33,7 @@ BOOK_SETTINGS: Mapping[str, str] = {
 USER_SETTINGS: Mapping[str, str] = {
     "prompts": "the prompts that all books fall back on; see `settings.set_default_prompts`",
     "extensions": 'which extensions were switched: `{"on": [], "off": []}`',
+    "models.learned": "what servers refused and are sent differently since: address, model, what is unusual",
     "counting.factors": "how estimates of tokens are corrected for each model, learned from what servers reported",
     "books.opened": "when each book was last opened in the app",
     "desk.preferences": "how the app reads (`font`, `size`, `measure`, `theme`), and what new books are written by "

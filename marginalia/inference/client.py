@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from typing import cast
@@ -19,7 +19,7 @@ from marginalia.inference.errors import from_response, may_be_retried
 from marginalia.inference.hosts import Hosts
 from marginalia.inference.patience import Clock, Patience
 from marginalia.inference.wire import encoded, request_body
-from marginalia.pipeline.ports import Arrival, Call, Progress
+from marginalia.pipeline.ports import Arrival, Call, Ending, Progress
 from marginalia.values import Provider
 
 DEFAULT_RETRIES = 2
@@ -29,6 +29,7 @@ _LONGEST_ERROR_BODY = 1 << 16
 
 Sleep = Callable[[float], Awaitable[None]]
 KeyOf = Callable[[Provider], str | None]
+Keep = Callable[[Mapping[tuple[str, str], Dialect]], None]
 
 
 def no_key(_: Provider) -> str | None:
@@ -42,13 +43,14 @@ class OpenAIClient:
 
     ``key_of`` finds the API key of a provider, ``sleep`` waits between two tries; only ``hosts`` are asked. What a
     server was found to want differently is remembered in ``learned``, by address and model, and used for every later
-    call.
+    call; ``keep`` is told, in a thread, whenever that changes.
     """
 
     key_of: KeyOf = no_key
     sleep: Sleep = anyio.sleep
     hosts: Hosts = EVERYWHERE
     learned: dict[tuple[str, str], Dialect] = field(default_factory=dict[tuple[str, str], Dialect])
+    keep: Keep | None = None
 
     def dialect(self, provider: Provider) -> Dialect:
         """How *provider* is spoken to: what was learned, then what its settings say by hand."""
@@ -70,6 +72,8 @@ class OpenAIClient:
             try:
                 async with aclosing(self._attempt(call, spoken[-1], reader)) as arrivals:
                     async for arrival in arrivals:
+                        if isinstance(arrival, Ending):  # who has it need not read on
+                            await self.remember(provider, spoken[-1])
                         yield arrival
             except ModelError as error:
                 if reader.started:
@@ -85,7 +89,6 @@ class OpenAIClient:
                 yield Progress(text=f"{error.text.partition('. ')[0]}. Trying again in {wait:.2g} s.")
                 await self.sleep(wait)
             else:
-                self.remember(provider, spoken[-1])
                 return
 
     async def _attempt(
@@ -110,10 +113,20 @@ class OpenAIClient:
                     async for arrival in arrivals:
                         yield arrival
 
-    def remember(self, provider: Provider, dialect: Dialect) -> None:
+    async def remember(self, provider: Provider, dialect: Dialect) -> None:
         """Speak to *provider* like this from now on, because it has proved right."""
         if dialect != self.dialect(provider):
             self.learned[provider.base_url, provider.model] = dialect
+            await self._keep()
+
+    async def forget(self, provider: Provider) -> None:
+        """Speak to *provider* as if it had never refused anything."""
+        if self.learned.pop((provider.base_url, provider.model), None) is not None:
+            await self._keep()
+
+    async def _keep(self) -> None:
+        if self.keep is not None:
+            await anyio.to_thread.run_sync(self.keep, dict(self.learned))
 
 
 def lesson(provider: Provider, spoken: Sequence[Dialect], error: ModelError) -> tuple[Dialect, str] | None:

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from marginalia.errors import InvalidInput, ModelError, ModelErrorKind
-from marginalia.inference.client import OpenAIClient, Sleep
+from marginalia.inference.client import Keep, OpenAIClient, Sleep
 from marginalia.inference.connection import EVERYWHERE, is_local, missing_key
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.hosts import Hosts
@@ -22,6 +22,7 @@ from marginalia.pipeline.ports import Arrival, Call, Progress
 from marginalia.values import Message, Provider
 
 _BUNDLED = "bundled"
+NOTHING_LEARNED: Mapping[tuple[str, str], Dialect] = {}
 EXACT_COUNTS = "exact_counts"
 """The key in ``Provider.settings`` that has its server count texts (true), or never asks it to (false)."""
 
@@ -42,10 +43,14 @@ class Models:
         local: LocalModel | None = None,
         sleep: Sleep = anyio.sleep,
         hosts: Hosts = EVERYWHERE,
+        learned: Mapping[tuple[str, str], Dialect] = NOTHING_LEARNED,
+        keep: Keep | None = None,
     ) -> None:
         self.keys = keys or KeyStore(folder)
         self.local = local or LocalModel(folder)
-        self.client = OpenAIClient(key_of=self.key_of, sleep=sleep, hosts=hosts)
+        self.client = OpenAIClient(
+            key_of=self.key_of, sleep=sleep, hosts=hosts, learned=dict(learned), keep=keep
+        )
         self._local_client = OpenAIClient(key_of=self.local.key, sleep=sleep)
         self._probe, self._local_probe = Probe(self.client), Probe(self._local_client)
         self._streams = {"openai": self.client.stream, _BUNDLED: self._stream_bundled}
@@ -116,6 +121,11 @@ class Models:
     def learned(self, provider: Provider) -> Dialect:
         """How *provider* is spoken to, with what its refusals have taught."""
         return self.client.dialect(provider)
+
+    async def forget(self, provider: Provider) -> None:
+        """Forget what the refusals of *provider*'s server have taught, and whether it counts tokens."""
+        self._probe.texts.forget(provider)
+        await self.client.forget(provider)
 
     def key_of(self, provider: Provider) -> str | None:
         """The API key of *provider*; raises :class:`ModelError` when it names one that nobody has."""

@@ -34,14 +34,14 @@ PRESETS = (
         name="llama.cpp",
         base_url="http://127.0.0.1:8080/v1",
         key=KeyWanted.MAYBE,
-        note="llama-server. Its context is set with -c when it starts, and shared by its slots. It counts tokens exactly.",
+        note="llama-server. Its context is set with -c when it starts, and shared by its slots. It counts tokens.",
     ),
     Preset(
         name="Ollama",
         base_url="http://127.0.0.1:11434/v1",
         note=(
-            "It cuts long prompts without a word at its own context, often 4,096 tokens: set OLLAMA_CONTEXT_LENGTH where "
-            "it is started, and load the model once before you test."
+            "It cuts long prompts without a word at its own context, often 4,096 tokens: set OLLAMA_CONTEXT_LENGTH "
+            "where it is started, and load the model once before you test."
         ),
     ),
     Preset(

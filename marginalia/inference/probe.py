@@ -140,7 +140,7 @@ class Probe:
                 spoken.append(found[0])
                 learned.append(found[1])
             else:
-                self._client.remember(provider, spoken[-1])
+                await self._client.remember(provider, spoken[-1])
                 return tuple(learned)
 
     async def _context(self, provider: Provider, models: list[dict[str, Any]]) -> tuple[int | None, str]:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Event, Lock
@@ -16,6 +17,7 @@ from typing import Self
 from marginalia.inference import KeyStore, LocalModel, Models, TiktokenTokenizer
 from marginalia.prompt.tokens import CachedTokenizer, Tokenizer
 from marginalia.store import Store, database_path
+from marginalia.studio import learning
 from marginalia.studio.counting import VARIABLE as EXACT_COUNTS
 from marginalia.studio.counting import Counting
 from marginalia.studio.limits import HouseRules
@@ -109,6 +111,17 @@ class Foundation:
     def folder(self) -> Path | None:
         """The folder of the database; ``None`` in memory."""
         return None if self.path == IN_MEMORY else Path(self.path).parent
+
+    def models(self, store: Store, keys: KeyStore) -> Models:
+        """The models of a user, with what their servers were found to want."""
+        return Models(
+            self.folder,
+            keys=keys,
+            local=self.local,
+            hosts=self.rules.hosts,
+            learned=learning.learned(store),
+            keep=partial(learning.keep, store),
+        )
 
     def counting(self, store: Store, models: Models) -> Counting:
         """How the prompts of a user are counted."""

@@ -12,7 +12,6 @@ import anyio.to_thread
 from marginalia.extensions.api import Extension
 from marginalia.extensions.lore_tests import LoreTests
 from marginalia.extensions.manager import Extensions
-from marginalia.inference import Models
 from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.defaults import default_prompts
 from marginalia.pipeline.engine import Pipeline
@@ -125,9 +124,7 @@ class Studio(Tuning):
         self.keys = self._foundation.keys_of(self.user)
         rules = self._foundation.rules
         self._rendering = Rendering(self._foundation.shared.is_set, while_long=without_collections)
-        self.models = Models(
-            self._foundation.folder, keys=self.keys, local=self._foundation.local, hosts=rules.hosts
-        )
+        self.models = self._foundation.models(store, self.keys)
         self.counting = self._foundation.counting(store, self.models)
         self._ports = Ports(
             library=store.library,

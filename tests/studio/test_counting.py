@@ -217,3 +217,24 @@ async def test_two_windows_that_want_the_same_counts_make_one_request(
             group.start_soon(one)
         assert known == [True, True]
         assert len(counting_requests(server)) == 2
+
+
+async def test_what_a_refusal_taught_survives_a_restart_and_can_be_forgotten(tmp_path: Path) -> None:
+    def picky(request: Recorded) -> Answer:
+        refused = "max_completion_tokens" in request.body
+        words = {"error": {"message": "Unsupported parameter: max_completion_tokens"}}
+        return Status(400, words) if refused else Stream("Done.")
+
+    with ScriptedServer(default=picky) as server:
+        async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
+            book = shelf(studio, server.base_url)
+            assert (await studio.generate(book, TURN).settled()).error is None
+            assert len(server.completions) == 2
+        async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
+            provider = studio.providers.get(book.provider_id or 0)
+            assert studio.models.learned(provider).limit == "max_tokens"
+            assert (await studio.generate(book, TURN).settled()).error is None
+            assert len(server.completions) == 3
+            await studio.models.forget(provider)
+        async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
+            assert studio.models.learned(provider).limit == "max_completion_tokens"
