@@ -11,11 +11,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.error import HTTPError
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
+import anyio
+import anyio.to_thread
 import pytest
 from bokeh.core.types import ID
 from bokeh.util.token import generate_jwt_token
@@ -48,6 +52,57 @@ def served(*options: str, home: Path) -> Iterator[str]:
     finally:
         process.kill()
         process.communicate()
+
+
+class Vouching(BaseHTTPRequestHandler):
+    """Another service that says who somebody is: whoever comes is Mara."""
+
+    email = "mara@example.org"
+
+    def do_GET(self) -> None:
+        asked = parse_qs(urlsplit(self.path).query)
+        if self.path.startswith("/authorize"):
+            answer = urlencode({"code": "a-code", "state": asked["state"][0]})
+            self.send_response(302)
+            self.send_header("Location", f"{asked['redirect_uri'][0]}?{answer}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            self.tell({"email": self.email})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.tell({"access_token": "a-token", "token_type": "Bearer", "expires_in": 3600})
+
+    def tell(self, what: object) -> None:
+        body = json.dumps(what).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def vouching(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Vouching]]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Vouching) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        for name, value in {
+            "PANEL_OAUTH_KEY": "client",
+            "PANEL_OAUTH_SECRET": "secret",
+            "PANEL_OAUTH_AUTHORIZE_URL": f"{address}/authorize",
+            "PANEL_OAUTH_TOKEN_URL": f"{address}/token",
+            "PANEL_OAUTH_USER_URL": f"{address}/user",
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield Vouching
+        server.shutdown()
+        thread.join()
 
 
 def browser() -> OpenerDirector:
@@ -137,3 +192,20 @@ async def test_nobody_gets_into_the_session_of_somebody_else(tmp_path: Path) -> 
             assert '"doc":' not in await seen(address, jars["elias"], forged)  # a session that names nobody
         people.remove("mara")
         assert await seen(address, jars["mara"], token) == ""  # who is put out stays out
+
+
+async def test_another_service_may_say_who_comes_and_the_server_who_may(
+    tmp_path: Path, vouching: type[Vouching], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served("--oauth", "generic", "--only", "*@example.org", home=tmp_path) as address:
+        for email, let_in in (("mara@example.org", True), ("mara@example.com", False), ("local", False)):
+            monkeypatch.setattr(vouching, "email", email)
+            cookies = CookieJar()
+            page = await anyio.to_thread.run_sync(
+                text, build_opener(HTTPCookieProcessor(cookies)), address.replace("127.0.0.1", "localhost")
+            )
+            found = re.search(r'"token":"([^"]+)"', page)
+            assert found is not None
+            said = await seen(address.replace("127.0.0.1", "localhost"), cookies, found[1])
+            assert '"doc":' in said
+            assert ("may not use this Marginalia" in said) is not let_in
