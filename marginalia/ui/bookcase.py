@@ -102,14 +102,32 @@ def formats(studio: Studio) -> list[tuple[str, str]]:
     return own + [(each.key, each.name) for each in studio.extensions.exporters]
 
 
-def exported(studio: Studio, book: BookId, form: str) -> Departure:
-    """The story of a book as a file; raises ``InvalidInput`` for a format that there is not."""
+def exported(studio: Studio, book: BookId, form: str, options: Mapping[str, Any] | None = None) -> Departure:
+    """The story of a book as a file; raises ``InvalidInput`` for a format that there is not, or a range that cannot be.
+
+    *options* are what the page's form has: ``first``, ``last``, ``author`` as texts, the rest as switches.
+    """
     suffixes = {each.key: each.suffix for each in FORMATS.values()}
     suffixes |= {each.key: each.suffix for each in studio.extensions.exporters}
     if form not in suffixes:
         raise InvalidInput("This format is no longer there: the extension that wrote it is switched off.")
     name = file_name(studio.books.get(book).name)
-    return Departure(name=name + suffixes[form], data=studio.story.export(book, form))
+    return Departure(
+        name=name + suffixes[form], data=studio.story.export(book, form, **_export_options(options or {}))
+    )
+
+
+def _export_options(said: Mapping[str, Any]) -> dict[str, Any]:
+    ends = {name: _part_number(str(said.get(name) or "")) for name in ("first", "last")}
+    switches = {name: bool(said[name]) for name in ("title_page", "contents", "breaks") if name in said}
+    return {**ends, **switches, "author": str(said.get("author") or "").strip() or None}
+
+
+def _part_number(typed: str) -> int | None:
+    text = typed.strip()
+    if text and not text.isdecimal():
+        raise InvalidInput(f"{text!r} is no number of a part. Leave it empty for the whole story.")
+    return int(text) if text else None
 
 
 def backed_up(studio: Studio, book: BookId) -> Departure:

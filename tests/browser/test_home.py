@@ -57,9 +57,17 @@ def test_a_book_is_made_copied_found_exported_deleted_and_comes_back(
     expect(copy).to_have_attribute("aria-selected", "true")
 
     shelf.get_by_label("Format").select_option("md")
+    shelf.get_by_text("What of it, and how").click()
+    shelf.get_by_label("From part").fill("two")
+    shelf.get_by_role("button", name="Export").click()
+    expect(shelf.get_by_role("alert")).to_contain_text("is no number of a part")
+    shelf.get_by_label("From part").fill("1")
+    shelf.get_by_label("Author").fill("Ada Rower")
     with page.expect_download() as coming:
         shelf.get_by_role("button", name="Export").click()
-    assert "Ada waits at the quay." in coming.value.path().read_text()
+    written = coming.value.path().read_text()
+    assert "Ada waits at the quay." in written
+    assert "Ada Rower" in written
     assert coming.value.suggested_filename.endswith(".md")
 
     shelf.get_by_role("button", name="Delete book").click()

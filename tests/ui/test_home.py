@@ -284,3 +284,19 @@ async def test_an_extension_that_fails_is_listed_with_what_went_wrong_and_where(
     assert row["problem"].startswith(
         "Failed in BeforePrepareGeneration: the moon is missing (ValueError in ui/"
     )
+
+
+def test_an_export_has_the_parts_the_page_and_the_author_that_were_asked_for(
+    studio: Studio, book: Book
+) -> None:
+    studio.story.append(book, "The bell rang.")
+    whole = exported(studio, book.id, "md", {"first": "", "last": " ", "author": "Ada Rower"}).data.decode()
+    assert "Ada Rower" in whole
+    assert "Ada waits here." in whole
+    second = exported(studio, book.id, "md", {"first": "2", "last": "2", "title_page": False}).data.decode()
+    assert "The bell rang." in second
+    assert "Ada waits here." not in second
+    assert "The Ferry" not in second
+    for wrong in ({"first": "two"}, {"first": "2", "last": "1"}, {"last": "-1"}):
+        with pytest.raises(InvalidInput):
+            exported(studio, book.id, "md", wrong)

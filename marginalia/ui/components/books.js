@@ -14,7 +14,8 @@ export function render({ model }) {
   dialog.addEventListener("dragover", (event) => { event.preventDefault(); dialog.classList.add("drop") })
   dialog.addEventListener("dragleave", (event) => { if (!dialog.contains(event.relatedTarget)) dialog.classList.remove("drop") })
   dialog.addEventListener("drop", (event) => { event.preventDefault(); dialog.classList.remove("drop"); take([...event.dataTransfer.files]) })
-  let data = { rows: [], formats: [] }, chosen = 0, busy = false, pieces = [], sent = null, asked = null
+  let data = { rows: [], formats: [] }, chosen = 0, busy = false, pieces = [], sent = null, asked = null, job = 0, ticking = null
+  const finished = (text) => { clearInterval(ticking); if (sent) sent.textContent = text }
   const plural = (number, one) => `${figure(number)} ${one}${number === 1 ? "" : "s"}`
 
   function rows() {
@@ -39,14 +40,25 @@ export function render({ model }) {
     const id = row.id, format = h("select", { "aria-label": "Format" }, data.formats.map(([value, label]) => h("option", { value }, label)))
     const called = h("input", { type: "text", value: row.name, "aria-label": "Name of the book", autocomplete: "off" })
     sent = h("p", { class: "quiet", role: "status" }); asked = h("div", { class: "asked" })
-    const fetch = (what, more = {}) => { sent.textContent = "writing…"; pieces = []; say(what, { id, ...more }) }
+    const fetch = (what, more = {}) => {
+      const told = h("span", {}, "writing…"), since = performance.now(); clearInterval(ticking)
+      ticking = setInterval(() => { told.textContent = `writing… ${Math.round((performance.now() - since) / 1000)} s` }, 1000)
+      sent.replaceChildren(told, " ", button("Stop", () => { finished("Stopped; nothing was sent."); say("halt") })); sent.told = told
+      pieces = []; say(what, { id, job: ++job, ...more })
+    }
+    const number = (label, more) => h("label", { class: "short" }, label, h("input", { type: "text", inputMode: "numeric", autocomplete: "off", ...more }))
+    const tick = (label, checked) => { const input = h("input", { type: "checkbox", checked }); return [input, h("label", { class: "check" }, input, label)] }
+    const from = number("From part", { placeholder: "1" }), to = number("to", { placeholder: String(row.parts) }), author = number("Author", { inputMode: "text" })
+    const [titled, titleLine] = tick("Title page", true), [listed, listLine] = tick("Table of contents", true), [broken, breakLine] = tick("A break between parts", false)
+    const options = () => ({ first: from.lastChild.value, last: to.lastChild.value, author: author.lastChild.value, title_page: titled.checked, contents: listed.checked, breaks: broken.checked })
     const others = row.all_parts - row.parts
     page.replaceChildren(...[
       h("div", { class: "line" }, h("h3", {}, row.name), h("span", { class: "gap" }), row.id === data.opened ? h("span", { class: "quiet" }, "open now") : null, h("button", { class: "go", type: "button", onclick: () => row.id === data.opened ? dialog.close() : say("open", { id }) }, row.id === data.opened ? "Write on" : "Open")),
       h("p", { class: "quiet figure facts", title: row.exact }, [plural(row.words, "word"), `${plural(row.parts, "part")}${others ? `, ${figure(others)} more on other branches` : ""}`, row.when && `${row.verb} ${row.when}`].filter(Boolean).join(" · ")),
       row.tags.length ? h("div", { class: "chips" }, row.tags.map((tag) => h("span", { class: "tag" }, tag))) : null,
       section("Name", h("form", { class: "line", onsubmit: (event) => { event.preventDefault(); say("rename", { id, name: called.value }) } }, called, h("button", { class: "link", type: "submit" }, "Rename"))),
-      section("To read and to print", h("div", { class: "line" }, format, button("Export", () => fetch("export", { format: format.value }))), sent),
+      section("To read and to print", h("div", { class: "line" }, format, button("Export", () => fetch("export", { format: format.value, options: options() }))),
+        h("details", { class: "options" }, h("summary", {}, "What of it, and how"), h("div", { class: "line" }, from, to, author), h("div", { class: "line" }, titleLine, listLine, breakLine)), sent),
       section("To keep", h("div", { class: "line acts" }, button("Duplicate", () => { note.textContent = "copying…"; say("duplicate", { id }) }), button("Download backup", () => fetch("backup"), { title: "Everything of this book in one file: all branches and versions, summaries, lore" }), button("Go back to a backup", () => old.click()), h("span", { class: "gap" }), button("Delete", () => say("delete", { id }), { "aria-label": "Delete book" })), asked),
       row.description ? section("About", h("p", { class: "about" }, row.description)) : null,
     ].filter(Boolean)); page.scrollTop = 0
@@ -68,15 +80,16 @@ export function render({ model }) {
     asked.scrollIntoView({ block: "nearest" })
   }
   function download(message) {
+    if (message.job !== job) return
     const link = h("a", { href: URL.createObjectURL(new Blob(pieces)), download: message.name })
     pieces = []; link.click(); setTimeout(() => URL.revokeObjectURL(link.href), 10000)
-    if (sent) sent.textContent = `${message.name} is in your downloads.`
+    finished(`${message.name} is in your downloads.`)
   }
   const say = connect(model, {
     shelf, arrived, inside, sent: download, close: () => dialog.close(),
-    piece: (message) => { pieces.push(Uint8Array.from(atob(message.data), (each) => each.charCodeAt(0))); if (sent) sent.textContent = `${Math.round(100 * message.share)} %` },
+    piece: (message) => { if (message.job !== job) return; pieces.push(Uint8Array.from(atob(message.data), (each) => each.charCodeAt(0))); clearInterval(ticking); if (sent?.told) sent.told.textContent = `${Math.round(100 * message.share)} %` },
     progress: (message) => { progress.hidden = false; progress.textContent = message.text },
-    trouble: (message) => { busy = false; progress.hidden = true; note.textContent = ""; wrong(message.text); if (sent) sent.textContent = "" },
+    trouble: (message) => { busy = false; progress.hidden = true; note.textContent = ""; wrong(message.text); finished("") },
   })
   return dialog
 }

@@ -52,10 +52,13 @@ class HomeView(View):
             "export": self._export, "backup": self._backup, "delete": self._delete, "restore": self._restore,
             "import": self._import, "look": self._look, "replace": self._replace,
         }  # fmt: skip
-        self._shelf.hear(file=self._file, **{name: self._guarded(each) for name, each in handlers.items()})
+        self._shelf.hear(
+            file=self._file, halt=self._halt, **{name: self._guarded(each) for name, each in handlers.items()}
+        )
         self._chosen: BookId | None = None
         self._noted: BookId | None = None
         self._coming: dict[str, bytearray] = {}
+        self._leaving: asyncio.Task[None] | None = None
         self._backup_file: tuple[BookId, Upload] | None = None
         self.follow("book", then=self._came)
 
@@ -71,12 +74,15 @@ class HomeView(View):
         """The handler; what it raises is said in the dialog, where the eye is."""
 
         async def handle(said: Said) -> None:
-            try:
-                await handler(said)
-            except Exception as error:  # noqa: BLE001 - the border between a click and the page
-                self._shelf.tell("trouble", text=notice_of(error).text)
+            await self._attempt(handler(said))
 
         return handle
+
+    async def _attempt(self, action: Awaitable[None]) -> None:
+        try:
+            await action
+        except Exception as error:  # noqa: BLE001 - the border between a click and the page
+            self._shelf.tell("trouble", text=notice_of(error).text)
 
     async def _came(self, *_: object) -> None:
         """Another book is open: keep when that was."""
@@ -143,18 +149,35 @@ class HomeView(View):
     # Files that go out.
 
     async def _export(self, said: Said) -> None:
-        await self._send(await aside(exported, self.desk.studio, _book(said), str(said.get("format"))))
+        book, form, options = _book(said), str(said.get("format")), dict(said.get("options") or {})
+        self._write(said, lambda: exported(self.desk.studio, book, form, options))
 
     async def _backup(self, said: Said) -> None:
-        await self._send(await aside(backed_up, self.desk.studio, _book(said)))
+        book = _book(said)
+        self._write(said, lambda: backed_up(self.desk.studio, book))
 
-    async def _send(self, file: Departure) -> None:
+    def _write(self, said: Said, make: Callable[[], Departure]) -> None:
+        """Write a file and send it, so that Stop is heard meanwhile; one at a time."""
+        self._halt()
+        job = int(said.get("job") or 0)
+
+        async def send() -> None:
+            await self._send(await aside(make), job)
+
+        self._leaving = self.desk.errands.start(self._attempt(send()))
+
+    def _halt(self, *_: object) -> None:
+        """Leave what is written: its thread ends by itself, and nothing of it is sent."""
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    async def _send(self, file: Departure, job: int) -> None:
         """In pieces, so that no message is so large that it holds up the page."""
         for at in range(0, len(file.data), _PIECE):
             piece = b64encode(file.data[at : at + _PIECE]).decode("ascii")
-            self._shelf.tell("piece", data=piece, share=min(1.0, (at + _PIECE) / len(file.data)))
+            self._shelf.tell("piece", job=job, data=piece, share=min(1.0, (at + _PIECE) / len(file.data)))
             await asyncio.sleep(0)
-        self._shelf.tell("sent", name=file.name)
+        self._shelf.tell("sent", job=job, name=file.name)
 
     # Files that come in.
 
