@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextvars import Context
 from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,8 @@ def show(run: Run) -> None:
     def update() -> None:
         shown.update(notebook.HTML(live_html(run)))
 
-    task = asyncio.get_running_loop().create_task(_follow(run, update))
+    # In a context of its own: what it updates then belongs to the cell that runs at that moment, as nbclient asks.
+    task = asyncio.get_running_loop().create_task(_follow(run, update), context=Context())
     _following.add(task)
     task.add_done_callback(_following.discard)
 
