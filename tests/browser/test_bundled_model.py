@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from marginalia import Studio
 from marginalia.inference.local import LocalModel
 from tests.browser.conftest import App
 
@@ -50,3 +52,32 @@ def _growing(page: Page, prose: object, steps: int) -> list[int]:
         if len(lengths) >= steps:
             return lengths
     raise AssertionError(f"The text grew only {len(lengths)} times.")
+
+
+def test_the_bundled_model_writes_two_summaries_which_are_merged(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    if reason := LocalModel().why_absent():
+        pytest.skip(reason)
+    with Studio(tmp_path / "marginalia.db") as studio:
+        provider = studio.providers.create(
+            name="Bundled", kind="bundled", model="SmolLM2-135M-Instruct", max_context=1024, max_response=24
+        )
+        book = studio.books.create(name="B", provider=provider, protocol=studio.protocols.create(name="P"))
+        for text in ("Mara lit the lamp.", "Elias found the key under the stairs."):
+            studio.story.append(book, text)
+    page = open_page(start_app().book(1))
+    page.get_by_role("tab", name="Summaries").click()
+    summaries = page.get_by_role("region", name="Summaries")
+    for number in (1, 2):
+        page.get_by_role("button", name=f"Menu of part {number}", exact=True).click()
+        page.get_by_role("menuitem", name="Summary").click()
+        written = summaries.get_by_role("article", name=f"Summary #{number}", exact=True)
+        expect(written).to_be_visible(timeout=_PATIENCE)
+        assert written.inner_text().strip()
+    for number in (1, 2):
+        summaries.get_by_label(f"Choose summary #{number}").check()
+    summaries.get_by_role("button", name="Merge").click()
+    expect(summaries.get_by_role("article", name="Summary #1\u2013#2")).to_be_visible(timeout=_PATIENCE)
+    summaries.get_by_role("button", name="Unwind").click()
+    expect(summaries.get_by_role("article", name="Summary #2", exact=True)).to_be_visible()
