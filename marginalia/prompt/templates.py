@@ -154,13 +154,16 @@ def check(
     except RecursionError:
         return Check(valid=False, message=_TOO_DEEP, line=1, column=1)
     found = survey(nodes)
-    names = tuple(name for name in names if not (syntax == "jinja" and macros.find(name)))
+    calls = {
+        name: each.name for name in names if syntax == "jinja" and (each := macros.find(name)) and each.bare
+    }
+    names = tuple(name for name in names if name not in calls)
     return Check(
         valid=True,
         names=names,
         unknown=tuple(name for name in names if name not in known),
         reads=found.reads,
         sets=found.sets,
-        macros=found.macros,
+        macros=tuple(dict.fromkeys((*calls.values(), *found.macros))),
         hints=hints,
     )

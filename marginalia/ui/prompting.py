@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from marginalia.errors import InvalidInput
 from marginalia.models import BookModel
-from marginalia.prompt.macros.builtin import MACROS, WITHOUT_MEANING
+from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.meanings import MEANINGS, VARIABLES
 from marginalia.prompt.templates import Check, TemplateKind, known_names
 from marginalia.ui.words import count
@@ -15,6 +16,7 @@ from marginalia.values import PLAIN_PROMPTS, TEMPLATES, Prompts
 
 if TYPE_CHECKING:
     from marginalia.pipeline.trying import Trial
+    from marginalia.prompt.macros.table import Macro
     from marginalia.prompt.segments import Prompt
     from marginalia.studio import Studio
     from marginalia.studio.prompting import Sourced
@@ -97,36 +99,45 @@ def _variables(kind: TemplateKind) -> Iterator[dict[str, Any]]:
 
 def _macros() -> Iterator[dict[str, Any]]:
     for names, meaning in MEANINGS.items():
-        first, text = names.split(", ")[0], meaning.replace("`", "")
+        macro = MACROS[names.split(", ")[0]]
         example = _EXAMPLE.search(meaning)
-        plain = f"{{{{{first}::{CARET}}}}}" if _wants_more(first) else f"{{{{{first}}}}}"
-        insert = example[1] if example and _wants_more(first) else plain
-        jinja = f"{{{{ {first} }}}}" if insert == f"{{{{{first}}}}}" else insert
-        yield _row("macro", names, text, insert, jinja)
-
-
-def _wants_more(name: str) -> bool:
-    """Whether a macro has to be given something."""
-    macro = MACROS.find(name)
-    return macro is not None and (macro.minimum > 0 or macro.choices)
+        insert = example[1] if example and _wants(macro) else _call(macro)
+        yield _row("macro", names, meaning.replace("`", ""), insert, _in_jinja(macro, insert))
 
 
 def _foreign(studio: Studio) -> Iterator[dict[str, Any]]:
-    hidden = {name.lower() for name in WITHOUT_MEANING}
     for macro in studio.prompting.macros().values():
-        if macro.foreign and macro.name.lower() not in hidden:
-            insert = f"{{{{{macro.name}{'::' + CARET if macro.minimum else ''}}}}}"
-            yield _row("macro", macro.name, "a macro of an extension", insert, insert)
+        if macro.foreign:
+            call = _call(macro)
+            yield _row("macro", macro.name, "a macro of an extension", call, _in_jinja(macro, call))
+
+
+def _wants(macro: Macro) -> int:
+    """How many arguments a macro has to be given."""
+    return 1 if macro.choices else macro.minimum
+
+
+def _call(macro: Macro) -> str:
+    """A call with room for what the macro has to be given."""
+    arguments = f"::{CARET}{'::' * (_wants(macro) - 1)}" if _wants(macro) else ""
+    return f"{{{{{macro.name}{arguments}}}}}"
+
+
+def _in_jinja(macro: Macro, call: str) -> str:
+    """The same call in Jinja, where a name alone is Jinja's own."""
+    if macro.optional_block:
+        return f"{{{{#{macro.name}}}}}{CARET}{{{{/{macro.name}}}}}"
+    return call if _wants(macro) else f"{{{{ {macro.name} }}}}"
 
 
 def changes_of(said: Said) -> Prompts:
-    """The texts that a page has typed and not kept; raises ``ValueError`` for what it cannot have sent."""
+    """The texts that a page has typed and not kept; raises ``InvalidInput`` for what it cannot have sent."""
     texts: dict[str, Any] = {}
     jinja: list[str] = []
     for name, typed in dict(said.get("changes") or {}).items():
         if name not in (*TEMPLATES, *PLAIN_PROMPTS):
-            raise ValueError(f"There is no prompt {name!r}.")
-        texts[name] = str(typed.get("text", ""))[:LONGEST]
+            raise InvalidInput(f"There is no prompt {name!r}.")
+        texts[name] = str(typed.get("text") or "")[:LONGEST]
         if typed.get("syntax") == "jinja" and name in TEMPLATES:
             jinja.append(name)
     return Prompts(**texts, jinja=tuple(jinja))

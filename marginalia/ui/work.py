@@ -29,6 +29,7 @@ class Errands:
         task = asyncio.get_running_loop().create_task(self._carry_out(errand))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: errand.close())  # one that was ended before it began
         return task
 
     def close(self) -> None:

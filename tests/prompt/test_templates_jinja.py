@@ -12,7 +12,7 @@ import pytest
 
 from marginalia.errors import TemplateError
 from marginalia.prompt.context import Span
-from marginalia.prompt.templates import render
+from marginalia.prompt.templates import check, render
 from marginalia.prompt.worker import JinjaWorker
 from tests.prompt.hostile import DATA, HOSTILE
 from tests.prompt.macros.world import new_context
@@ -103,6 +103,13 @@ def test_unknown_names_are_listed() -> None:
         "{{ wether }}{{#if tpyo}}{{/if}}{{reverse::{{other}}}}", context=new_context(), syntax="jinja"
     )
     assert found.unknown == ("wether", "other")
+
+
+def test_a_check_knows_the_names_that_jinja_can_print_and_no_others() -> None:
+    found = check("{{ user }}{{ trim }}{{ setvar }}{{ style }}{{roll::2d6}}", kind="lore", syntax="jinja")
+    assert (found.unknown, found.macros) == (("trim", "setvar"), ("user", "roll"))
+    rendered = render("{{ trim }}{{ setvar }}", context=new_context(), syntax="jinja")
+    assert (rendered.text, rendered.unknown) == ("ErrorError", ("trim", "setvar"))
 
 
 def test_nothing_runs_while_a_template_is_compiled() -> None:

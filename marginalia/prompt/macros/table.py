@@ -51,6 +51,11 @@ class Macro:
     optional_block: bool = False
     foreign: bool = False
 
+    @property
+    def bare(self) -> bool:
+        """Whether its name alone calls it, also where names are Jinja's."""
+        return self.minimum == 0 and not self.optional_block
+
 
 class MacroTable(Mapping[str, Macro]):
     """Macros by name, any case. Immutable: a compiled template keeps the table it was compiled with."""

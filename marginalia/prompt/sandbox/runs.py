@@ -103,7 +103,7 @@ class JinjaRun(Run):
         if name in FACTS:
             return FACTS[name](self.context.facts) or ""
         macro = self.macros.find(name)
-        if macro is not None and macro.minimum == 0 and not macro.optional_block:
+        if macro is not None and macro.bare:
             return macro.function(Invocation(self.context, (), self.place, 0))
         return "" if name in self.data else missing
 
