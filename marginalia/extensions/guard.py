@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import anyio
 
 from marginalia.errors import MarginaliaError, Refused
-from marginalia.pipeline.abandon import in_a_thread_of_its_own
-from marginalia.pipeline.events import ChunkReceived, Event, ProcessLorebookEntry, ReasoningChunkReceived
+from marginalia.pipeline.abandon import Workers, in_a_thread_of_its_own
+from marginalia.pipeline.events import Event
 from marginalia.pipeline.hooks import Answer, Final, Listener, Problem
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.slots import Slot, Step, Wrapper
@@ -30,8 +30,6 @@ In = TypeVar("In", bound=Event)
 Out = TypeVar("Out")
 T = TypeVar("T")
 Failed: TypeAlias = Callable[[Exception], None]
-OFTEN: frozenset[type[Event]] = frozenset({ProcessLorebookEntry, ChunkReceived, ReasoningChunkReceived})
-"""Events that come by the hundred: a thread for each would cost more than the listener."""
 MOST_HANGS = 3
 
 
@@ -94,40 +92,32 @@ def is_async(function: object) -> bool:
 
 
 def guarded_listener(
-    listener: Listener[E], event: type[E], *, seconds: float, health: Health, failed: Failed
+    listener: Listener[E],
+    event: type[E],
+    *,
+    seconds: float,
+    health: Health,
+    workers: Workers,
+    failed: Failed,
 ) -> Listener[E]:
     """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often.
 
     What goes wrong is handed to *failed* and raised all the same: the run has to know of it, too.
     """
-    if event in OFTEN and not is_async(listener):
-        return _often(listener, event, failed)
+    plain = not is_async(listener)
 
     async def ask(run: Run, known: E) -> Answer[E]:
         if health.resting:
             return None
         began = anyio.current_time()
         try:
-            return _usable(await off_loop(listener, run, known), event)
+            answer: Any = await workers.call(listener, run, known) if plain else listener(run, known)
+            return _usable(await answer if isawaitable(answer) else answer, event)
         except anyio.get_cancelled_exc_class():
             if anyio.current_time() - began >= seconds:
                 failed(TimeoutError(f"it took longer than {seconds:g} seconds"))
                 health.hung()
             raise
-        except Refused:
-            raise
-        except Exception as error:
-            failed(error)
-            raise
-
-    return ask
-
-
-def _often(listener: Listener[E], event: type[E], failed: Failed) -> Listener[E]:
-    def ask(run: Run, known: E) -> Answer[E] | Awaitable[Answer[E]]:
-        try:
-            answer = listener(run, known)
-            return answer if isawaitable(answer) else _usable(answer, event)
         except Refused:
             raise
         except Exception as error:

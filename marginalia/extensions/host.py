@@ -23,6 +23,7 @@ from marginalia.extensions.api import (
 )
 from marginalia.extensions.data import StoredBookData, StoredUserData, book_key, fresh, user_key
 from marginalia.extensions.guard import Calls, Health, guarded_listener, guarded_macro, guarded_step, off_loop
+from marginalia.pipeline.abandon import Workers
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.events import BeforePrepareContent, Event
 from marginalia.pipeline.hooks import Listener, Problem
@@ -92,7 +93,9 @@ class GuardedHost(Host):
         self.name = extension.name
         self._around = around
         self._health = Health(lambda: around.rest(extension.name))
+        self._workers = Workers()
         with ExitStack() as undo:
+            undo.callback(self._workers.close)
             self._undo = undo
             extension.install(self)
             self._undo = undo.pop_all()  # reached only when install() succeeded
@@ -107,7 +110,14 @@ class GuardedHost(Host):
     ) -> None:
         """Listen to *event*, of one book or of all."""
         failed = partial(self._failed, event.__name__)
-        guarded = guarded_listener(listener, event, seconds=timeout, health=self._health, failed=failed)
+        guarded = guarded_listener(
+            listener,
+            event,
+            seconds=timeout,
+            health=self._health,
+            workers=self._workers,
+            failed=failed,
+        )
         hooks = self._around.pipeline.hooks
         self._undo.callback(hooks.on(event, guarded, owner=self.name, book=book, timeout=timeout).close)
 

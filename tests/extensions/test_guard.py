@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -40,16 +41,36 @@ def owners(run: mg.Run) -> list[tuple[str, str]]:
     return [(each.owner, each.event) for each in run.problems]
 
 
-async def test_a_plain_listener_that_never_returns_is_given_up(server: ScriptedServer) -> None:
+@pytest.mark.parametrize("event", [mg.events.BeforePrepareContent, mg.events.ChunkReceived])
+async def test_a_plain_listener_that_never_returns_is_given_up(
+    server: ScriptedServer, event: type[mg.events.BeforePrepareContent]
+) -> None:
     def hang(_run: mg.Run, _event: Any) -> None:
         time.sleep(0.5)
 
-    run, outcome, _ = await outcome_with(
-        lambda host: host.on(mg.events.BeforePrepareContent, hang, timeout=0.05), server
-    )
+    run, outcome, studio = await outcome_with(lambda host: host.on(event, hang, timeout=0.05), server)
     assert outcome.state is mg.RunState.SUCCESSFUL
-    assert owners(run) == [("trial", "BeforePrepareContent")]
+    assert outcome.part is not None
+    assert outcome.part.text == "Done."
+    assert owners(run) == [("trial", event.__name__)]
     assert isinstance(run.problems[0].error, TimeoutError)
+    assert [str(each.error) for each in studio.extensions.problems] == ["it took longer than 0.05 seconds"]
+
+
+async def test_a_listener_of_every_entry_leaves_the_loop_alone_and_uses_one_thread() -> None:
+    threads: set[int] = set()
+
+    def look(_run: mg.Run, _event: Any) -> None:
+        threads.add(threading.get_ident())
+
+    studio, book = studio_with(extension(lambda host: host.on(mg.events.ProcessLorebookEntry, look)))
+    with studio:
+        world = studio.lorebooks.create(name="World")
+        for number in range(20):
+            studio.lorebooks.add_entry(world, name=f"Entry {number}", payload="Salt.")
+        await studio.preview(studio.books.save(replace(book, lorebook_id=world.id)), TURN)
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
 
 
 async def test_a_message_that_cannot_be_made_is_left_out_and_the_prompt_says_whose_it_was() -> None:
