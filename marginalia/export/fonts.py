@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -45,6 +46,15 @@ _WIDE = (
     "malgun.ttf",
     "NotoEmoji-Regular.ttf",
 )
+# From Devanagari to Sinhala, Tibetan, Myanmar, Khmer, Mongolian, Javanese and their like.
+_JOINED = (
+    (0x0900, 0x0DFF),
+    (0x0F00, 0x109F),
+    (0x1780, 0x18AF),
+    (0x1A20, 0x1CFF),
+    (0xA840, 0xA9FF),
+    (0xAA00, 0xABFF),
+)
 _SHOWN = 5  # characters named in an error
 
 
@@ -52,6 +62,27 @@ def missing(characters: Collection[str], font: Path) -> frozenset[str]:
     """Those of *characters* that *font* has no picture for; blanks need none."""
     known = _known(font)
     return frozenset(each for each in characters if ord(each) not in known and not each.isspace())
+
+
+def refuse_unset(characters: Collection[str]) -> None:
+    """Raise ``InvalidInput`` for scripts whose letters join, stack or run from right to left.
+
+    Set letter by letter, as it is done here, they could not be read.
+    """
+    found = sorted(each for each in characters if _needs_shaping(each))
+    if found:
+        scripts = dict.fromkeys(unicodedata.name(each, "?").split()[0].capitalize() for each in found)
+        raise InvalidInput(
+            f"This story has letters of {' and '.join(scripts)}, which a PDF made here would set so that nobody could "
+            "read them. Export it as EPUB, DOCX or HTML, which readers set right; a web page can be printed as PDF."
+        )
+
+
+def _needs_shaping(character: str) -> bool:
+    code = ord(character)
+    return unicodedata.bidirectional(character) in {"R", "AL"} or any(
+        first <= code <= last for first, last in _JOINED
+    )
 
 
 def fallbacks(lacking: Collection[str]) -> tuple[Path, ...]:

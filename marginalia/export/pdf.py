@@ -13,7 +13,7 @@ from fpdf.text_region import Paragraph as PdfParagraph
 from fpdf.text_region import TextColumns
 
 from marginalia.export.blocks import Block, Code, Heading, Listing, Paragraph, Quote, Rule, Run, headings
-from marginalia.export.fonts import FAMILY, STYLES, fallbacks, missing
+from marginalia.export.fonts import FAMILY, STYLES, fallbacks, missing, refuse_unset
 from marginalia.export.manuscript import Manuscript
 from marginalia.export.reading import read
 
@@ -29,7 +29,8 @@ _LINES_OF_CONTENTS = 22  # on one page
 def write(manuscript: Manuscript) -> bytes:
     """The story as PDF.
 
-    Raises ``InvalidInput`` when no font on this machine has all of its characters; other formats need none.
+    Raises ``InvalidInput`` when no font on this machine has all of its characters, and for scripts whose letters join
+    or run from right to left; other formats need no font and take every script.
     """
     pages = _Pages(manuscript)
     try:
@@ -76,6 +77,7 @@ class _Pages(FPDF):
         for style, path in STYLES.items():
             self.add_font(FAMILY, style, path)
         needed = {*manuscript.title, *manuscript.author, "*", "•"}.union(*map(set, manuscript.texts))
+        refuse_unset(needed)
         lacking = missing(needed, STYLES[""])
         others: list[str] = []
         for number, path in enumerate(fallbacks(lacking)):
