@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import anyio.to_thread
 
@@ -169,5 +169,5 @@ def _with(prompts: Prompts, name: str, text: str | None, syntax: Syntax = "macro
     if text is not None and syntax == "jinja" and name in TEMPLATES:
         jinja.add(name)
     kept = tuple(each for each in TEMPLATES if each in jinja and (each == name or getattr(prompts, each)))
-    changes = {name: text, "syntax": "macros", "jinja": kept}
-    return replace(prompts, **cast("dict[str, str]", changes))
+    changes: dict[str, Any] = {name: text, "syntax": "macros", "jinja": kept}
+    return replace(prompts, **changes)
