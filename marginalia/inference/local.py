@@ -84,6 +84,13 @@ class LocalModel:
         return NAME if file is None or not self._environment.get(_VARIABLE) else file.stem
 
     @property
+    def where_log(self) -> str:
+        """A sentence that says where its log is; empty where nothing is kept, or nothing was started yet."""
+        if self.log is None or not self.log.exists():
+            return ""
+        return f"What its server says is in {self.log}."
+
+    @property
     def process_id(self) -> int | None:
         """The process of the server, while there is one."""
         server = self._server

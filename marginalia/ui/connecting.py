@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from marginalia.errors import ModelError
 from marginalia.inference.local import LocalStatus
+from marginalia.values import NOTHING
 
 if TYPE_CHECKING:
     from marginalia.inference.probe import ConnectionReport
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 UNCONNECTED = (
     "Any server that speaks the OpenAI way will do: llama.cpp, Ollama, LM Studio, vLLM, or a service on the net. "
-    "Its address ends with /v1. Nothing is sent anywhere before you press a button."
+    "Its address ends with /v1. Nothing is sent before you press a button; only a saved server on your own "
+    "machine or network is also asked to count tokens while you write."
 )
 _FEW = 8
 _LONGEST_TEST = 60.0
@@ -36,33 +39,83 @@ def save_provider(studio: Studio, provider: Provider, key: str) -> Provider:
     return studio.providers.save(provider)
 
 
-async def try_connection(studio: Studio, provider: Provider, key: str) -> str:
-    """Ask the server for its models and for one token; a sentence on what was found. Raises ``ModelError``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """What a connection test found: a sentence, facts below it, the models to choose from, and figures to fill in."""
+
+    ok: bool
+    text: str
+    facts: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    found: Mapping[str, str | int] = NOTHING
+
+    def answer(self) -> dict[str, Any]:
+        """What the form is told."""
+        return {
+            "ok": self.ok, "text": self.text, "facts": list(self.facts), "offer": {"model": list(self.models)},
+            "put": dict(self.found),
+        }  # fmt: skip
+
+
+async def try_connection(studio: Studio, provider: Provider, key: str) -> Tested:
+    """Ask the server for its models and for one token. Raises ``ModelError`` when it has not even a list."""
     reference = f"trying-{uuid4().hex}" if key else ""
     if key:
         await asyncio.to_thread(studio.keys.set, reference, key)
         provider = replace(provider, key_ref=reference)
     try:
         async with asyncio.timeout(_LONGEST_TEST):
-            return _told(await studio.models.probe(provider), provider)
+            return await _test(studio, provider)
     except TimeoutError:
-        return (
-            f"It did not answer within {_LONGEST_TEST:.0f} seconds. It may be loading the model; try again."
+        return Tested(
+            ok=False,
+            text=f"It did not answer within {_LONGEST_TEST:.0f} seconds. It may be loading the model; try again.",
         )
     finally:
         if key:
             await asyncio.to_thread(studio.keys.forget, reference)
 
 
-def _told(report: ConnectionReport, provider: Provider) -> str:
-    parts = ["It answers."]
-    if report.context:
-        parts.append(f"Its context is {report.context:,} tokens ({report.context_source}).")
-    if report.models and provider.model not in report.models:
-        parts.append(
-            "It has: " + ", ".join(report.models[:_FEW]) + ("…" if len(report.models) > _FEW else ".")
-        )
-    return " ".join([*parts, *report.learned])
+async def _test(studio: Studio, provider: Provider) -> Tested:
+    listed = await studio.models.list_models(provider)
+    found: dict[str, str | int] = {}
+    if not provider.model and len(listed) == 1:
+        found["model"] = listed[0]
+        provider = replace(provider, model=listed[0])
+    elif not provider.model and listed:
+        text = f"It answers and lists {len(listed):,} models. Choose one, then test again."
+        return Tested(ok=True, text=text, facts=(_some(listed),), models=listed)
+    try:
+        report = await studio.models.probe(provider)
+    except ModelError as error:
+        if not listed:
+            raise
+        return Tested(ok=False, text=str(error), facts=(_some(listed),), models=listed)
+    if report.context is not None:
+        found["max_context"] = report.context
+    return Tested(
+        ok=True, text="It answers.", facts=tuple(_facts(report, provider)), models=listed, found=found
+    )
+
+
+def _facts(report: ConnectionReport, provider: Provider) -> Iterator[str]:
+    yield _some(report.models) if report.models else "It has no list of models."
+    yield f"It wrote one token as “{provider.model}”." if provider.model else "It wrote one token."
+    if report.context is None:
+        yield "It does not tell how long its context is: look it up and enter it."
+    else:
+        yield f"Its context is {report.context:,} tokens ({report.context_source})."
+    if report.counting_texts:
+        yield f"It counts tokens exactly: {report.counting_texts}."
+    else:
+        yield "It does not count tokens: they are estimated, and corrected by what it reports with its answers."
+    yield from (f"Learned: {each}" for each in report.learned)
+
+
+def _some(models: tuple[str, ...]) -> str:
+    if len(models) == 1:
+        return f"It has one model: {models[0]}."
+    return f"It lists {len(models):,} models: {', '.join(models[:_FEW])}{'…' if len(models) > _FEW else '.'}"
 
 
 def model_state(studio: Studio, provider: Provider | None, run: Run | None) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 import param
 
 from marginalia.models.connection import JsonObject
+from marginalia.values import NOTHING
 
 Choices: TypeAlias = Mapping[str, Sequence[tuple[Any, str]]]
 
@@ -21,14 +22,20 @@ def described(
     wide: Collection[str] = (),
     areas: Collection[str] = (),
     choices: Choices = _NOTHING,
+    switched: Mapping[str, float] = NOTHING,
 ) -> list[dict[str, Any]]:
     """The fields of *model* as the browser's form takes them.
 
     ``wide`` ones take a whole line, ``areas`` are for longer texts, ``choices`` gives the pairs of value and label that
-    may be chosen where the parameter itself does not know them.
+    may be chosen where the parameter itself does not know them. ``switched`` ones are numbers that may be switched off,
+    each with where it starts when it is switched on.
     """
     names = only or [name for name in model.param if name != "name" or "name" in vars(type(model))]
-    return [_field(model, name, wide, areas, choices.get(name)) for name in names]
+    fields = [_field(model, name, wide, areas, choices.get(name)) for name in names]
+    return [
+        field | {"kind": "switched", "start": switched[field["name"]]} if field["name"] in switched else field
+        for field in fields
+    ]
 
 
 def _field(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from marginalia.models import BookModel, ProtocolModel, ProviderModel
+from marginalia.models import BookModel, ProtocolModel
 from marginalia.ui.bookcase import usual
-from marginalia.ui.connecting import UNCONNECTED, save_provider, try_connection
+from marginalia.ui.connecting import UNCONNECTED
 from marginalia.ui.forms import described, fill
+from marginalia.ui.providing import provider_actions, provider_fields, submit_provider
 from marginalia.ui.work import aside
 from marginalia.values import Book, Protocol, ProtocolId, Provider, ProviderId
 
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     from marginalia.ui.reading import Library
 
 _BOOK = ("name", "description", "tags", "provider_id", "protocol_id", "lorebook_id", "pov", "tense", "style")
-_MODEL = (
-    "name", "base_url", "model", "max_context", "max_response", "enable_reasoning", "reasoning_effort", "timeout",
-    "needs_jailbreak", "jailbreak",
-)  # fmt: skip
+# The sampling settings, each with its switch, and where each starts when it is switched on.
+_SAMPLING = {"temperature": 0.8, "top_p": 0.95, "frequency_penalty": 0.0, "presence_penalty": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +91,20 @@ class Sheets:
         return _section("book", "Book", 0, fields, save="Create")
 
     def _model_section(self, provider: Provider, *, intro: str = "") -> dict[str, Any]:
+        studio = self._desk.studio
         if provider.kind == "bundled":
-            fields = described(_taken(provider), only=("name", "max_context", "max_response"))
-            why = self._desk.studio.models.local.why_absent()
-            return _section(
-                "model", "Model", provider.id, fields, intro=why or "The model that comes with Marginalia."
-            )
-        fields = described(_taken(provider), only=_MODEL, wide=("name", "base_url"), areas=("jailbreak",))
-        key = {
-            "name": "key", "label": "Key", "kind": "secret", "wide": True, "value": bool(provider.key_ref),
-            "doc": "The API key, if the server wants one. It is kept outside the database and never shown again.",
-        }  # fmt: skip
-        fields.insert(3, key)
+            local = studio.models.local
+            intro = local.why_absent() or f"The model that comes with Marginalia. {local.where_log}"
         return _section(
-            "model", "Model", provider.id, fields, intro=intro, actions=[["test", "Test connection"]]
-        )
+            "model", "Model", provider.id, provider_fields(studio, provider), intro=intro,
+            actions=provider_actions(studio, provider),
+        )  # fmt: skip
 
     def _protocol_section(self, protocol: Protocol) -> dict[str, Any]:
         model = ProtocolModel()
         model.take(protocol)
-        return _section("protocol", "Protocol", protocol.id, described(model, wide=("name",)))
+        fields = described(model, wide=("name",), switched=_SAMPLING)
+        return _section("protocol", "Protocol", protocol.id, fields)
 
     def _choices(self) -> dict[str, list[tuple[Any, str]]]:
         library: Library = self._desk.library
@@ -128,7 +121,7 @@ class Sheets:
         values, record = dict(said["values"]), int(said["id"])
         match said["form"]:
             case "model":
-                return await self._submit_model(values, record, testing=said.get("action") == "test")
+                return await submit_provider(self._desk, values, record, str(said.get("action")))
             case "protocol":
                 return await self._submit_protocol(values, record)
             case _:
@@ -174,31 +167,6 @@ class Sheets:
         await self._desk.refresh_library()
         await self._desk.refresh()
         return _Saved(close=not record).answer()
-
-    async def _submit_model(self, values: dict[str, Any], record: int, *, testing: bool) -> dict[str, Any]:
-        studio, model = self._desk.studio, ProviderModel()
-        key = str(values.pop("key", "")).strip()
-        provider = await aside(studio.providers.get, record) if record else Provider()
-        model.take(provider)
-        if errors := _wrong(model, values):
-            return errors
-        wanted = model.freeze(provider)
-        if wanted.kind != "bundled" and not wanted.base_url:
-            return {"ok": False, "text": "", "errors": {"base_url": "A model needs an address."}}
-        if testing:
-            return {"ok": True, "text": await try_connection(studio, wanted, key)}
-        saved = await aside(save_provider, studio, wanted, key)
-        await self._desk.refresh_library()
-        if not record:
-            await self._desk.choose(provider=saved.id)
-        await self._desk.refresh()
-        return _Saved(close=not record).answer()
-
-
-def _taken(provider: Provider) -> ProviderModel:
-    model = ProviderModel()
-    model.take(provider)
-    return model
 
 
 def _section(

@@ -1,5 +1,5 @@
 const KEYS = [["Ctrl+Enter", "generate"], ["Esc", "stop; what has come is kept"], ["Alt+← Alt+→", "the other versions of the last part"], ["Alt+R", "regenerate the last part"], ["Alt+S", "swipe: another version beside it"],
-  ["Alt+↑ Alt+↓", "from part to part"], ["E", "edit the part in focus, else the last one"], ["Ctrl+Z Ctrl+Shift+Z", "undo and redo of the story"], ["Ctrl+F", "search all branches"], ["1 – 5", "Budget, Lore, Prompt, Run, Panels"], ["F", "focus: nothing but the text; F or Esc leaves it"], ["B", "all books"], ["C", "contents: the chapters of this book"], ["L", "lorebooks"], ["M", "models"], [",", "settings: how the page reads, what was written"], ["P", "prompts of this book"], ["X", "extensions"], ["?", "this list"]]
+  ["Alt+↑ Alt+↓", "from part to part"], ["E", "edit the part in focus, else the last one"], ["I", "to the instructions; Esc leaves them"], ["Ctrl+Z Ctrl+Shift+Z", "undo and redo of the story"], ["Ctrl+F", "search all branches"], ["1 – 5", "Budget, Lore, Prompt, Run, Panels"], ["F", "focus: nothing but the text; F or Esc leaves it"], ["B", "all books"], ["C", "contents: the chapters of this book"], ["L", "lorebooks"], ["M", "models"], [",", "settings: how the page reads, what was written"], ["P", "prompts of this book"], ["X", "extensions"], ["?", "this list"]]
 
 export function render({ model }) {
   const title = h("h2", { id: "title" }), body = h("div", { class: "body scroll" })
@@ -17,11 +17,11 @@ export function render({ model }) {
     const choose = (name) => { for (const tab of tabs.children) tab.setAttribute("aria-selected", String(tab.dataset.name === name)); for (const page of pages.children) page.hidden = page.dataset.name !== name }
     for (const section of message.sections) {
       const tab = h("button", { class: "tab", role: "tab", onclick: () => choose(section.name) }, section.label); tab.dataset.name = section.name; tabs.append(tab)
-      const form = fields(section.fields), note = h("span", { class: "note quiet", role: "status" })
-      forms.set(section.name, { form, note })
-      const submit = (what) => { note.textContent = "…"; form.problem(); say("submit", { form: section.name, id: section.id, action: what, values: form.values() }) }
+      const form = fields(section.fields), note = h("span", { class: "note quiet", role: "status" }), facts = h("ul", { class: "facts", "aria-live": "polite" })
+      forms.set(section.name, { form, note, facts })
+      const submit = (what) => { note.textContent = "…"; facts.replaceChildren(); form.problem(); say("submit", { form: section.name, id: section.id, action: what, values: form.values() }) }
       const page = h("section", { role: "tabpanel" }, section.intro ? h("p", { class: "intro" }, section.intro) : null, form.el,
-        h("div", { class: "acts" }, h("button", { class: "go", onclick: () => submit("save") }, section.save ?? "Save"), section.actions.map(([what, label]) => h("button", { class: "link", onclick: () => submit(what) }, label)), note))
+        h("div", { class: "acts" }, h("button", { class: "go", onclick: () => submit("save") }, section.save ?? "Save"), section.actions.map(([what, label]) => h("button", { class: "link", onclick: () => submit(what) }, label)), note), facts)
       page.dataset.name = section.name; pages.append(page)
     }
     show(message.title, message.sections.length > 1 ? tabs : [], pages); choose(message.open); forms.get(message.open)?.form.focus()
@@ -30,6 +30,9 @@ export function render({ model }) {
     const each = forms.get(message.form)
     if (!each) return
     each.form.problem(message.errors ?? {}, message.ok ? "" : message.text); each.note.textContent = message.ok ? message.text : ""
+    each.facts.replaceChildren(...(message.facts ?? []).map((fact) => h("li", {}, fact)))
+    for (const [name, values] of Object.entries(message.offer ?? {})) each.form.offer(name, values)
+    each.form.put(message.put ?? {})
   }
   const say = connect(model, {
     sheet, result, close: shut,

@@ -11,6 +11,7 @@ from bokeh.plotting import figure
 
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import Mark, WhatIfPanel
+from marginalia.ui.counted import counted_note
 from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
 from marginalia.ui.lens import NOTHING
 from marginalia.ui.picture import bars, shares_of_receipt
@@ -22,6 +23,7 @@ from marginalia.ui.work import aside
 if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget, Share
     from marginalia.prompt.leftout import Missing
+    from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
     from marginalia.ui.components.base import Said
@@ -106,7 +108,8 @@ class BudgetView(View):
         self._figures.param.update(
             headline=_part_headline(look, shares),
             note=note if receipt is None else "",
-            rows=[_row(share) for share in shares], notes=[self._pick()] if self._pick() else [],
+            rows=[_row(share) for share in shares],
+            notes=[each for each in (self._pick(), _counted_then(receipt)) if each],
         )  # fmt: skip
 
     def _show(self, budget: Budget | None, prompt: Prompt | None, why: str, *, trial: bool) -> None:
@@ -121,7 +124,9 @@ class BudgetView(View):
         self._figures.param.update(
             headline=("What if: " if trial else "") + _headline(budget),
             note=_note(budget), rows=[_row(share) for share in shares],
-            notes=[each for each in (self._pick(), meter if budget.fits else why) if each],
+            notes=[
+                each for each in (self._pick(), meter if budget.fits else why, counted_note(budget.counted)) if each
+            ],
         )  # fmt: skip
 
     def _draw(self, shares: list[Share], sent: Sent | None) -> None:
@@ -207,6 +212,10 @@ def _part_headline(look: Look, shares: Sequence[Share]) -> str:
     used = sum(share.tokens for share in shares if share.kind not in _NOT_USED)
     context = look.receipt.limits.context if look.receipt is not None else 0
     return f"Part {look.number}: {used:,}" + (f" of {context:,} tokens" if context else " tokens")
+
+
+def _counted_then(receipt: Receipt | None) -> str:
+    return "" if receipt is None else counted_note(str(receipt.versions.get("tokenizer", "")))
 
 
 def _headline(budget: Budget) -> str:
