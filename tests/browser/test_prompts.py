@@ -54,7 +54,13 @@ def test_a_faulty_prompt_is_found_mended_previewed_saved_and_used(
     again(page)
     page.keyboard.press("3")
     expect(page.get_by_text("Row <b>home</b>.|Row <b>home</b>.|THE FERRY").first).to_be_visible()
-    the_default_comes_and_goes(prompts(page))
+    sheet = prompts(page)
+    the_default_comes_and_goes(sheet)
+    sheet.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_role("button", name="Save, and go to the prompts").click()
+    expect(sheet).to_be_visible()
+    expect(sheet.get_by_text("What you typed and did not save is here again.")).to_be_visible()
 
 
 FAULTY = "Write on: {{instructions}}\n{{#if povCharacter}}Told by 🜁 {{povCharakter}}"

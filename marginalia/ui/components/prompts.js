@@ -45,7 +45,7 @@ export function render({ model }) {
   function marks() {
     const each = row(), open = Boolean(drafts[chosen])
     from.textContent = open ? `${each.from}, changed` : each.from
-    drop.hidden = !open; keep.disabled = !open && each.origin === "book"
+    drop.hidden = !open; keep.disabled = !open; all.disabled = !open && each.origin !== "book"
     back.hidden = each.origin === "built in"; back.textContent = `Back to what is ${each.below}`
     for (const one of list.children) one.querySelector(".under").textContent = drafts[one.dataset.name] ? "not saved yet" : row(one.dataset.name).from
   }

@@ -155,6 +155,8 @@ class PromptsView(View):
             keep, note = studio.prompting.keep_for_all, "Saved for all your books."
         await aside(keep, book, name, text, syntax=syntax)
         self._sheet.tell("kept", name=name, text=text, syntax=syntax)
+        if said.get("where") != "all" and (await aside(studio.prompting.of, book))[name].origin != "book":
+            note = "That is what stands there by default: the book follows it."
         await self._again(note)
 
     async def _default(self, said: Said) -> None:
