@@ -27,7 +27,7 @@ from marginalia.export.blocks import (
     chapters,
     outline,
 )
-from marginalia.export.docx_xml import bookmark, field_code, field_mark, link
+from marginalia.export.docx_xml import bookmark, field_code, field_mark, link, right_to_left
 from marginalia.export.manuscript import Manuscript
 from marginalia.export.reading import read
 
@@ -65,6 +65,8 @@ def _set_up(document: WordDocument, manuscript: Manuscript) -> None:
     if isinstance(normal, ParagraphStyle):
         normal.font.name, normal.font.size = _FONT, Pt(11)
         normal.paragraph_format.space_after = Pt(6)
+        if manuscript.right_to_left:
+            right_to_left(normal)
     section = document.sections[0]
     section.left_margin = section.right_margin = Cm(2.8)
 

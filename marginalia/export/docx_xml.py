@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 
 from docx.oxml import parser
 from docx.oxml.ns import qn
+from docx.styles.style import ParagraphStyle
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
@@ -62,3 +63,10 @@ def _element(tag: str, attributes: dict[str, str]) -> Element:
     for name, value in attributes.items():
         element.set(qn(name), value)
     return element
+
+
+def right_to_left(style: ParagraphStyle) -> None:
+    """Let paragraphs of *style*, and of those that build on it, begin at the right."""
+    properties = cast("Any", style.element).get_or_add_pPr()
+    after = ("w:adjustRightInd", "w:spacing", "w:ind", "w:jc", "w:outlineLvl", "w:rPr")  # the schema's order
+    properties.insert_element_before(_element("w:bidi", {}), *after)

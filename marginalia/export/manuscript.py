@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +39,12 @@ class Manuscript:
         object.__setattr__(self, "title", printable(" ".join(self.title.split())) or "Untitled")
         object.__setattr__(self, "author", printable(" ".join(self.author.split())))
         object.__setattr__(self, "texts", tuple(printable(text) for text in self.texts))
+
+    @property
+    def right_to_left(self) -> bool:
+        """Whether the story is written from right to left: what its first letter with a direction says."""
+        strong = (unicodedata.bidirectional(each) for text in (*self.texts, self.title) for each in text)
+        return next((each for each in strong if each in {"L", "R", "AL"}), "L") != "L"
 
 
 def chosen(texts: Iterable[str], first: int | None = None, last: int | None = None) -> tuple[str, ...]:

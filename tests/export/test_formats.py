@@ -192,14 +192,19 @@ def test_a_pdf_that_would_lose_a_character_is_refused(monkeypatch: pytest.Monkey
     ("text", "script"), [("كان البحر", "Arabic"), ("הים", "Hebrew"), ("समुद्र", "Devanagari"), ("கடல்", "Tamil")]
 )
 def test_a_pdf_that_nobody_could_read_is_refused_and_the_others_take_every_script(
-    text: str, script: str, tmp_path: Path
+    text: str, script: str
 ) -> None:
     with pytest.raises(InvalidInput, match=f"letters of {script}.*EPUB, DOCX or HTML"):
         export(manuscript(f"# {text}"), "pdf")
     for key in ("html", "txt", "md"):
         assert text in export(manuscript(f"# {text}", language="ar"), key).decode()
-    assert export(manuscript(text), "docx")
-    assert export(manuscript(text), "epub")
+    rightwards = script in {"Arabic", "Hebrew"}
+    with zipfile.ZipFile(io.BytesIO(export(manuscript(f"# {text}\n\nx"), "epub"))) as book:
+        chapter = next(name for name in book.namelist() if "chapter" in name)
+        assert (b'dir="rtl"' in book.read(chapter)) is rightwards
+        assert (b'page-progression-direction="rtl"' in book.read("EPUB/package.opf")) is rightwards
+    with zipfile.ZipFile(io.BytesIO(export(manuscript(f"# {text}"), "docx"))) as word:
+        assert (b"<w:bidi/>" in word.read("word/styles.xml")) is rightwards
 
 
 @pytest.mark.skipif(
@@ -213,7 +218,8 @@ def test_epubcheck_finds_nothing(tmp_path: Path) -> None:
     headings = (f"# {each}" for each in HOSTILE)
     skipping = ("### deep\n\nx", "# A", "###### b", "#\n\nempty", "# كان البحر\n\nكان البحر.")  # noqa: RUF001 - Arabic
     path = tmp_path / "whole.epub"
-    path.write_bytes(export(manuscript(*TEXTS, *HOSTILE, *headings, *skipping, title=HOSTILE[0]), "epub"))
+    texts = ("# كان", *TEXTS, *HOSTILE, *headings, *skipping)  # from right to left, for it adds attributes
+    path.write_bytes(export(manuscript(*texts, title=HOSTILE[0]), "epub"))
     jar = Path(epubcheck.__file__).parent / "epubcheck.jar"
     quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
     done = subprocess.run(
