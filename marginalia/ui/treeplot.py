@@ -21,7 +21,16 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from marginalia.story.drawing import Drawing
-from marginalia.ui.treepicture import HIT, OTHER, lines_of, map_of, mark_at, marks_of
+from marginalia.ui.treepicture import (
+    HIT,
+    OTHER,
+    folded_of,
+    lines_of,
+    map_of,
+    mark_at,
+    marks_of,
+    words_beside,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -35,7 +44,10 @@ _ROWS, _LANES = 22.0, 7.0
 _TOP, _LEFT = -0.8, -0.7
 _MAP = 46
 _SANS = value("Inter, system-ui, sans-serif")
-_POINTED = "const at = cb_data.index.indices[0] ?? -1; if (at >= 0 && asked.data.at[0] !== at) asked.data = {at: [at]}"
+_POINTED = """
+const row = cb_data.index.indices[0] ?? -1, at = cb_data.renderer.data_source.data.at?.[row] ?? row
+if (at >= 0 && asked.data.at[0] !== at) asked.data = {at: [at]}
+"""
 _BARE: dict[str, Any] = {
     "toolbar_location": None,
     "x_axis_type": None,
@@ -62,6 +74,8 @@ class TreePlot:
         self.drawing = Drawing()
         self._marks = ColumnDataSource(data=marks_of(self.drawing, ()))
         self._lines = ColumnDataSource(data=lines_of(self.drawing))
+        self._folded = ColumnDataSource(data=folded_of(self.drawing))
+        self._words = ColumnDataSource(data=words_beside(self.drawing))
         self._strokes = ColumnDataSource(data=map_of(self.drawing))
         self._spot = ColumnDataSource(data={"x": [], "y": []})
         self._asked = ColumnDataSource(data={"at": [-1]})
@@ -84,9 +98,10 @@ class TreePlot:
         rows, lanes = drawing.rows, drawing.lanes
         fresh, self.drawing = drawing is not self.drawing, drawing
         with pn.io.hold(self._doc):
-            self._lines.data = lines_of(drawing)
             self._marks.data = marks_of(drawing, found)
             if fresh:
+                self._lines.data, self._folded.data = lines_of(drawing), folded_of(drawing)
+                self._words.data = words_beside(drawing)
                 self._strokes.data = map_of(drawing)
                 self._all_down.update(start=max(rows, _ROWS) + 0.5, end=_TOP)
                 self._all_across.update(start=_LEFT, end=max(lanes, _LANES))
@@ -117,21 +132,24 @@ class TreePlot:
             x_range=self._across, y_range=self._down, **_BARE,
         )  # fmt: skip
         plot.grid.visible = False
-        plot.multi_line("xs", "ys", line_color="colour", line_width="width", source=self._lines)
+        plot.segment("x0", "y0", "x1", "y1", line_color="colour", line_width="width", source=self._lines)
         ring: dict[str, Any] = {"fill_color": None, "level": "glyph"}
         plot.scatter("x", "y", size=20, line_color="halo", line_width=3, source=self._marks, **ring)
         plot.scatter("x", "y", size=22, line_color=OTHER, line_width=1.5, source=self._spot, **ring)
-        marks = plot.scatter(
-            "x", "y", size="size", marker="form", fill_color="fill", line_color="line", line_width="width",
-            hover_fill_color=HIT, source=self._marks,
-        )  # fmt: skip
-        small: dict[str, Any] = {"source": self._marks, "text_baseline": "middle", "text_font": _SANS}
-        plot.text("x", "y", text="words", x_offset=11, text_font_size="11px", text_color="#8f857a", **small)
+        look: dict[str, Any] = {"fill_color": "fill", "line_color": "line", "hover_fill_color": HIT}
+        marks = plot.scatter("x", "y", size="size", line_width="width", source=self._marks, **look)
+        folded = plot.scatter("x", "y", size=18, marker="form", source=self._folded, **look)
+        small: dict[str, Any] = {"text_baseline": "middle", "text_font": _SANS}
         plot.text(
-            "x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4", **small
-        )
+            "x", "y", text="words", x_offset=11, text_font_size="11px", text_color="#8f857a",
+            source=self._words, **small,
+        )  # fmt: skip
+        plot.text(
+            "x", "y", text="inside", text_align="center", text_font_size="9px", text_color="#fffaf4",
+            source=self._folded, **small,
+        )  # fmt: skip
         told = CustomJS(args={"asked": self._asked}, code=_POINTED)
-        plot.add_tools(HoverTool(renderers=[marks], tooltips=None, callback=told))
+        plot.add_tools(HoverTool(renderers=[marks, folded], tooltips=None, callback=told))
         return plot
 
     def _map_figure(self) -> figure:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from marginalia import Studio
@@ -15,7 +16,15 @@ from marginalia.testing import Pause, ScriptedServer, Stream
 from marginalia.ui.desk import Desk
 from marginalia.ui.telling import revision_rows, summaries_headline, summary_row, trash_rows
 from marginalia.ui.treecards import moving_of
-from marginalia.ui.treepicture import lines_of, map_of, mark_at, marks_of, neighbour
+from marginalia.ui.treepicture import (
+    folded_of,
+    lines_of,
+    map_of,
+    mark_at,
+    marks_of,
+    neighbour,
+    words_beside,
+)
 from marginalia.ui.views.tree import TreeView
 from marginalia.ui.workbench import Workbench
 from marginalia.values import Book, PartId
@@ -251,9 +260,36 @@ def test_the_picture_has_a_mark_for_every_part_and_a_line_to_what_it_follows() -
     drawing = draw(forked(), active=PartId(3))
     marks, lines = marks_of(drawing, {PartId(5)}), lines_of(drawing)
     assert len(marks["x"]) == 5
-    assert len(lines["xs"]) == 4
+    assert {len(column) for column in lines.values()} == {6}  # one of the four is bent
     assert {len(column) for column in marks.values()} == {5}
-    assert sum(halo is not None for halo in marks["halo"]) == 1
+    assert sum(halo != 0 for halo in marks["halo"]) == 1
+
+
+def test_what_is_folded_is_drawn_with_its_number_and_says_which_mark_it_is() -> None:
+    above = {1: 0} | {part: part - 1 for part in range(2, 12)} | {20: 11, 21: 11, 22: 11}
+    tree = StoryTree(
+        Node(id=PartId(part), parent_id=PartId(up) if up else None, label="Here" if part == 9 else "")
+        for part, up in above.items()
+    )
+    drawing = draw(tree, active=PartId(11))
+    folded = folded_of(drawing)
+    assert [drawing.marks[int(at)].kind for at in folded["at"]] == ["run", "stack"]
+    assert (folded["form"], folded["inside"]) == (["hex", "square"], ["8", "2"])
+    assert words_beside(drawing)["words"] == ["Here"]
+    shown = {
+        mark.kind for mark, size in zip(drawing.marks, marks_of(drawing, ())["size"], strict=True) if size
+    }
+    assert shown == {"part"}
+
+
+def test_thousands_of_marks_are_sent_as_arrays() -> None:
+    tree = StoryTree(
+        Node(id=PartId(part), parent_id=PartId(part - 1) if part > 1 else None) for part in range(1, 5_001)
+    )
+    drawing = draw(tree, fold_from=10_000)
+    columns = [*marks_of(drawing, ()).values(), *lines_of(drawing).values(), *map_of(drawing).values()]
+    assert all(isinstance(column, np.ndarray) for column in columns)
+    assert all(len(column) == 0 for column in (*folded_of(drawing).values(), *words_beside(drawing).values()))
 
 
 def test_a_place_in_the_picture_is_the_mark_that_stands_there() -> None:
@@ -350,4 +386,4 @@ def test_the_map_has_one_stroke_per_line_however_long_it_is() -> None:
     strokes = map_of(drawing)
     drawn = sorted(zip(strokes["x0"], strokes["y0"], strokes["x1"], strokes["y1"], strict=True))
     assert drawn == [(0, 0, 0, 1_999), (0, 999, 1, 1_000), (1, 1_000, 1, 1_499)]
-    assert map_of(draw(StoryTree()))["x0"] == []
+    assert len(map_of(draw(StoryTree()))["x0"]) == 0

@@ -33,7 +33,7 @@ class TreeView(View):
         super().__init__(desk)
         self._bench = bench
         self._shape: object = None
-        self._book: int | None = None
+        self._book = desk.book.id if desk.book is not None else None
         self._opened: set[PartId] = set()
         self._root: PartId | None = None
         self._chosen: PartId | None = None
