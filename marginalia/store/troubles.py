@@ -60,7 +60,8 @@ def damaged(path: Path | None, said: str) -> StoreDamaged:
         )
     return StoreDamaged(
         f"{named(path)} cannot be read as a database; it is damaged or something else. Put a copy of it in its place "
-        f"(the folder keeps one from before every upgrade), or move it away to begin anew. ({said})"
+        "(marginalia backup list shows those that there are, marginalia backup put-back FILE does it; the folder also "
+        f"keeps one from before every upgrade), or move it away to begin anew. ({said})"
     )
 
 
