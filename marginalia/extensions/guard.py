@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import anyio
 
 from marginalia.errors import MarginaliaError, Refused
+from marginalia.extensions.answers import check
 from marginalia.pipeline.abandon import Workers, in_a_thread_of_its_own
 from marginalia.pipeline.events import Event
 from marginalia.pipeline.hooks import Answer, Final, Listener, Problem
@@ -92,13 +93,7 @@ def is_async(function: object) -> bool:
 
 
 def guarded_listener(
-    listener: Listener[E],
-    event: type[E],
-    *,
-    seconds: float,
-    health: Health,
-    workers: Workers,
-    failed: Failed,
+    listener: Listener[E], *, seconds: float, health: Health, workers: Workers, failed: Failed
 ) -> Listener[E]:
     """*listener*, off the event loop when it is a plain function, and not asked any more when it hung too often.
 
@@ -112,7 +107,7 @@ def guarded_listener(
         began = anyio.current_time()
         try:
             answer: Any = await workers.call(listener, run, known) if plain else listener(run, known)
-            return _usable(await answer if isawaitable(answer) else answer, event)
+            return _usable(await answer if isawaitable(answer) else answer, known)
         except anyio.get_cancelled_exc_class():
             if anyio.current_time() - began >= seconds:
                 failed(TimeoutError(f"it took longer than {seconds:g} seconds"))
@@ -127,13 +122,16 @@ def guarded_listener(
     return ask
 
 
-def _usable(answer: Any, event: type[E]) -> Answer[E]:  # noqa: ANN401 - whatever a listener answers
-    """*answer*; raises ``TypeError`` for what is no answer to *event*."""
+def _usable(answer: Any, known: E) -> Answer[E]:  # noqa: ANN401 - whatever a listener answers
+    """*answer*; raises ``TypeError`` for what is no answer to the event *known*."""
     given = cast("Final[E]", answer).event if isinstance(answer, Final) else answer
-    if given is not None and type(given) is not event:
-        raise TypeError(
-            f"it answered {type(given).__name__}; a listener answers None, a changed {event.__name__} or Final"
-        )
+    if given is not None:
+        event = type(known)
+        if type(given) is not event:
+            raise TypeError(
+                f"it answered {type(given).__name__}; a listener answers None, a changed {event.__name__} or Final"
+            )
+        check(given, known)
     return cast("Answer[E]", answer)
 
 
@@ -176,7 +174,7 @@ def guarded_step(
                 return await step(run, known)
             inner, before = _Inner(step), (run.opened, run.answer_so_far)
             try:
-                return await _within(seconds, inner, slot, wrapper(inner)(run, known))
+                return await _within(seconds, inner, slot, wrapper(inner)(run, known), known)
             except MarginaliaError:
                 raise
             except Exception as error:
@@ -196,7 +194,7 @@ def guarded_step(
 
 
 async def _within(
-    seconds: float | None, inner: _Inner[In, Out], slot: Slot[In, Out], answer: Awaitable[Out]
+    seconds: float | None, inner: _Inner[In, Out], slot: Slot[In, Out], answer: Awaitable[Out], known: In
 ) -> Out:
     """The wrapper's answer; raises ``TimeoutError`` or ``TypeError`` for none, or one that is no such thing."""
     deadline = math.inf if seconds is None else anyio.current_time() + seconds
@@ -204,6 +202,7 @@ async def _within(
         out = await answer
         if not isinstance(out, slot.gives):
             raise TypeError(f"it gave {type(out).__name__} instead of {slot.gives.__name__}")
+        check(out, inner.given[-1] if inner.given else known)
         return out
     raise TimeoutError(f"it took longer than {seconds:g} seconds")
 
@@ -216,7 +215,7 @@ def guarded_macro(
 
     def call(invocation: Invocation) -> str:
         try:
-            return str(calls.of(function, invocation))
+            return _printed(calls.of(function, invocation))
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken macro must not end the run
             failed(error)
             invocation.context.troubles[owner, f"{owner} failed in the macro {name}: {_said(error)}"] = None
@@ -227,3 +226,9 @@ def guarded_macro(
 
 def _said(error: Exception) -> str:
     return str(error) or type(error).__name__
+
+
+def _printed(given: object) -> str:
+    if given is None:
+        raise TypeError("it gave nothing; a macro gives the text that it prints")
+    return str(given)

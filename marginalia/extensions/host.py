@@ -15,6 +15,7 @@ from marginalia.extensions.api import (
     BookData,
     Exporter,
     Extension,
+    Form,
     Host,
     LoreFormat,
     Panel,
@@ -109,14 +110,10 @@ class GuardedHost(Host):
         timeout: float = SECONDS,
     ) -> None:
         """Listen to *event*, of one book or of all."""
+        _be(event, type(Event), f"{event!r} is no event. Listen to one of marginalia.events.")
         failed = partial(self._failed, event.__name__)
         guarded = guarded_listener(
-            listener,
-            event,
-            seconds=timeout,
-            health=self._health,
-            workers=self._workers,
-            failed=failed,
+            listener, seconds=timeout, health=self._health, workers=self._workers, failed=failed
         )
         hooks = self._around.pipeline.hooks
         self._undo.callback(hooks.on(event, guarded, owner=self.name, book=book, timeout=timeout).close)
@@ -125,8 +122,12 @@ class GuardedHost(Host):
         """Place a message in every prompt for which *find* gives one."""
 
         async def placed(run: Run, event: BeforePrepareContent) -> BeforePrepareContent | None:
-            insert: Insert | None = await off_loop(find, run, event)
-            return None if insert is None else replace(event, inserts=(*event.inserts, insert))
+            insert: object = await off_loop(find, run, event)
+            if insert is None:
+                return None
+            if not isinstance(insert, Insert):
+                raise TypeError(f"it gave {type(insert).__name__}; it has to give an Insert or None")
+            return replace(event, inserts=(*event.inserts, insert))
 
         self.on(BeforePrepareContent, placed)
 
@@ -142,6 +143,7 @@ class GuardedHost(Host):
         self, slot: Slot[In, Out], wrapper: Wrapper[In, Out], *, timeout: float | None = SECONDS
     ) -> None:
         """Put *wrapper* around a step."""
+        _be(slot, Slot, f"{slot!r} is no step. Wrap or replace one of marginalia.steps.")
         guarded = guarded_step(
             slot,
             wrapper,
@@ -186,6 +188,9 @@ class GuardedHost(Host):
 
     def panel(self, panel: Panel) -> None:
         """Show something beside the story."""
+        forms = (StoredBookData, StoredUserData, Form, type(None))
+        _be(panel, Panel, "A panel is made as Panel(title=…, show=…).")
+        _be(panel.form, forms, "The form of a panel is what book_data or user_data gave, or a Form.")
         self._keep(self._around.panels, OwnedPanel(self.name, panel))
 
     def book_data(self, kind: type[T]) -> BookData[T]:
@@ -208,3 +213,8 @@ class GuardedHost(Host):
     def _keep(self, shelf: list[Any], item: object) -> None:
         shelf.append(item)
         self._undo.callback(shelf.remove, item)
+
+
+def _be(given: object, kind: type | tuple[type, ...], otherwise: str) -> None:
+    if not isinstance(given, kind):
+        raise InvalidInput(otherwise)

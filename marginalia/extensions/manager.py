@@ -132,9 +132,7 @@ class Extensions:
         """What *panel* shows; a sentence with its owner when it fails or takes too long."""
         try:
             with anyio.fail_after(SECONDS):
-                return cast(
-                    "str | Table", await off_loop(panel.panel.show, studio, book, prompt, calls=panel.calls)
-                )
+                return _shown(await off_loop(panel.panel.show, studio, book, prompt, calls=panel.calls))
         except Exception as error:  # noqa: BLE001 - the isolation border: a broken panel must not break the page
             self._noted(Problem(owner=panel.owner, event=f"panel {panel.panel.title}", error=error))
             late = isinstance(error, TimeoutError)
@@ -225,6 +223,8 @@ class Extensions:
                 f"The extension {name!r} needs version {api} of the extension surface, and this Marginalia has "
                 f"{API_VERSION}. Update Marginalia."
             )
+        elif not callable(getattr(extension, "install", None)):
+            error = InvalidInput(f"The extension {name!r} has no install(host), so it can do nothing.")
         else:
             self._known[name] = extension
             return True
@@ -289,3 +289,9 @@ def _kind(problem: Problem) -> tuple[object, ...]:
 def _loaded(point: EntryPoint) -> Extension:
     module: Any = import_module(point.module)
     return cast("Extension", getattr(module, point.attr)())
+
+
+def _shown(found: object) -> str | Table:
+    if not isinstance(found, str | Table):
+        raise TypeError(f"it gave {type(found).__name__}; a panel gives a text or a Table")
+    return found
