@@ -1,6 +1,6 @@
 // The verdict on every entry, to sift and to search.
 export function render({ model }) {
-  const list = h("div", { class: "verdicts scroll", role: "list", "aria-label": "Lore entries", tabIndex: 0 }), names = { all: "all", in: "fired", nearly: "nearly", out: "never" }
+  const list = h("div", { class: "verdicts scroll", role: "list", "aria-label": "Lore entries", tabIndex: 0 }), names = { all: "all", in: "fired", nearly: "nearly", out: "out" }
   let filter = "all", wanted = ""
   const draw = () => {
     const rows = model.rows.filter((row) => (filter === "all" || row.state === filter) && (!wanted || (row.name + " " + row.lorebook + " " + row.reason).toLowerCase().includes(wanted)))
