@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from marginalia.errors import TemplateError
 from marginalia.lore.activation import activate
 from marginalia.lore.book import Entry, FilledLorebook, Lorebook
 from marginalia.lore.collecting import collect, in_order
@@ -94,13 +95,22 @@ class LoreExploring:
             dice=self._seed,
         )
 
-    def moment(self, book: BookLike, lorebooks: tuple[FilledLorebook, ...]) -> Moment:
-        """What the next turn of *book* would see of *lorebooks*, before anything is typed. Raises ``NotFound``."""
-        run = self._run("", book)
+    def moment(
+        self, book: BookLike, lorebooks: tuple[FilledLorebook, ...], turn: Turn | None = None
+    ) -> Moment:
+        """What a *turn* of *book* would see of *lorebooks*; without one, with an empty request. Raises ``NotFound``.
+
+        A template that cannot be rendered leaves what was typed as it is.
+        """
+        run = self._run(turn or "", book)
+        try:
+            request = self._rendered(run) if turn is not None else ""
+        except TemplateError:
+            request = "\n".join(filter(None, turn_data(run.turn).values()))
         return Moment(
             book=run.manuscript.book,
             lorebooks=lorebooks,
-            request="",
+            request=request,
             memory=tuple(block.summary.text for block in run.chain.blocks) if run.chain else (),
             seed=run.seed,
             limits=self._limits(run),

@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
+from marginalia.errors import NotFound
 from marginalia.lore.book import Entry
 from marginalia.pipeline.events import ProcessLorebooks
 from marginalia.studio.lore_map import StoryMap, story_map
 from marginalia.studio.lore_story import History, Moment, Source, decide
+from marginalia.ui.marks import scanned
+from marginalia.ui.shelving import folders
 from marginalia.ui.work import Newest, aside
 from marginalia.values import BookId, EntryId, NewPart
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from marginalia.lore.scan import Scan
     from marginalia.lore.verdicts import Verdict
     from marginalia.pipeline.run import Run
     from marginalia.ui.desk import Desk
+    from marginalia.values import Book, LorebookId, Turn
 
 MOST_ROWS = 24
 MOST_PARTS = 120
@@ -29,12 +35,17 @@ _REST = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was scanned, the verdict on every entry, and as rows of the list; ``opened`` is the open entry's."""
+    """What was scanned, the verdict on every entry, and as rows of the list; ``opened`` is the open entry's.
+
+    ``texts`` are the scanned texts with what was found in them marked; ``folders`` the lorebooks that were looked at.
+    """
 
     scan: Scan
     verdicts: tuple[Verdict, ...]
     rows: tuple[dict[str, Any], ...]
     opened: Verdict | None = None
+    texts: tuple[dict[str, Any], ...] = ()
+    folders: tuple[dict[str, Any], ...] = ()
 
 
 class Explorer(param.Parameterized):
@@ -46,6 +57,8 @@ class Explorer(param.Parameterized):
     map = param.Parameter(default=None, doc="The story again, part by part: a StoryMap.")
     mapping = param.Boolean(default=False, doc="Whether the map is being made.")
     shelves = param.Integer(default=0, doc="Grows when the lorebooks shall be opened.")
+    world = param.Parameter(default=None, doc="The lorebook that is looked at; None: all that the book uses.")
+    spread = param.Boolean(default=False, doc="Whether it shall lie over the page.")
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
@@ -55,7 +68,9 @@ class Explorer(param.Parameterized):
         self.opened: EntryId | None = None
         self.map_open = False
         self._begun = False
-        self._moment: Moment | None = None
+        self._followed: BookId | None = None
+        self._moment: tuple[Turn, Moment] | None = None
+        self._looked: tuple[Moment, History] | None = None
         self._history: tuple[tuple[int, int], History] | None = None
         self._rows: dict[int, tuple[Verdict, dict[str, Any]]] = {}
         self._mapped: tuple[object, ...] = ()
@@ -71,7 +86,10 @@ class Explorer(param.Parameterized):
         self._begun = True
         self.desk.errands.start(self._looks.serve())
         self.desk.errands.start(self._maps.serve())
-        self.desk.param.watch(self._turned, ["prompt", "unsendable"])  # pyright: ignore[reportUnknownMemberType]
+        # Also when the same thing still keeps the prompt from being sent: something may have been typed.
+        self.desk.param.watch(  # pyright: ignore[reportUnknownMemberType]
+            self._turned, ["prompt", "unsendable"], onlychanged=False
+        )
         self.desk.param.watch(self._follow, ["book"])  # pyright: ignore[reportUnknownMemberType]
         self._follow()
 
@@ -105,18 +123,34 @@ class Explorer(param.Parameterized):
         """End the replay that runs; the map stays as it was."""
         self._ended.set()
 
+    def explore(self, world: LorebookId | None) -> None:
+        """Look at a lorebook that the book need not use, with its request and story; ``None``: at the book's own."""
+        self.world, self.opened, self.draft = world, None, None
+        self.spread = world is not None
+        self._looks.ask()
+
+    def again(self) -> None:
+        """Look once more: lore was changed."""
+        self._looks.ask()
+
     def stored(self, entry: EntryId) -> Entry | None:
         """An entry as it is stored: the tags it has from its lorebook are not its own."""
-        books = self._moment.lorebooks if self._moment is not None else ()
+        books = self._looked[0].lorebooks if self._looked is not None else ()
         return next((each for filled in books for each in filled.entries if each.id == entry), None)
+
+    def all_stored(self, entries: Collection[int]) -> tuple[Entry, ...]:
+        """Those of *entries* that are there, as they are stored."""
+        books = self._looked[0].lorebooks if self._looked is not None else ()
+        return tuple(each for filled in books for each in filled.entries if each.id in entries)
 
     # What follows from it.
 
     def _follow(self, *_: object) -> None:
         book = self.desk.book
-        if self._moment is not None and book is not None and self._moment.book.id == book.id:
+        if self._followed is not None and book is not None and self._followed == book.id:
             return
-        self._moment = None
+        self._followed = book.id if book is not None else None
+        self._moment = self._looked = self.world = None
         if self._listening is not None:
             self._listening.cancel()
         if book is not None:
@@ -135,23 +169,42 @@ class Explorer(param.Parameterized):
         book = self.desk.book
         mine = run.preview and isinstance(event.request, NewPart) and event.turn == self.desk.turn.freeze()
         if mine and book is not None and book.settings == event.book.settings:
-            self._moment = Moment.of(run, event)
+            self._moment = event.turn, Moment.of(run, event)
 
     def _turned(self, *_: object) -> None:
         self._looks.ask()
 
     async def _look(self) -> None:
         desk = self.desk
-        book, moment = desk.book, self._moment
-        if book is None or book.lorebook_id is None or moment is None:
+        book = desk.book
+        moment = await self._now(book) if book is not None else None
+        if moment is None:
+            self._looked = None
             self.findings = None
             return
         history = await self._story(moment)
+        self._looked = moment, history
         plain = self.source.kind == "next" and self.draft is None and not desk.unsendable
-        prompt = desk.prompt if plain else None
+        prompt = desk.prompt if plain and self.world is None else None
         lore = tuple(prompt.lore) if prompt is not None else None
         self.findings = await aside(self._find, moment, history, lore)
         self._keep_map(moment, history)
+
+    async def _now(self, book: Book) -> Moment | None:
+        """What the next turn sees: as the preview saw it, or, where there is none, as it is stored."""
+        exploring, turn = self.desk.studio.lorebooks.exploring, self.desk.turn.freeze()
+        root = self.world if self.world is not None else book.lorebook_id
+        if root is None:
+            return None
+        seen, moment = self._moment or (None, None)
+        if self.world is None and (seen == turn or not self.desk.unsendable):
+            return moment
+        try:
+            lorebooks = await aside(exploring.lorebooks, root)
+            return await aside(exploring.moment, book, lorebooks, turn)
+        except NotFound:
+            self.world = None
+            return moment
 
     async def _story(self, moment: Moment) -> History:
         key = (moment.book.id, self.desk.studio.version(moment.book))
@@ -167,7 +220,14 @@ class Explorer(param.Parameterized):
         opened = next((each for each in verdicts if each.entry.id == self.opened), None)
         if opened is not None:
             _ = opened.gates, opened.hits
-        return Findings(scan=scan, verdicts=verdicts, rows=self._rows_of(verdicts), opened=opened)
+        return Findings(
+            scan=scan,
+            verdicts=verdicts,
+            rows=self._rows_of(verdicts),
+            opened=opened,
+            texts=tuple(scanned(scan, verdicts, opened)),
+            folders=folders(moment.lorebooks),
+        )
 
     def _rows_of(self, verdicts: tuple[Verdict, ...]) -> tuple[dict[str, Any], ...]:
         """A row per verdict; a verdict that is still the same object keeps its row, words and all."""
@@ -188,14 +248,15 @@ class Explorer(param.Parameterized):
 
     async def _make_map(self) -> None:
         await asyncio.sleep(_REST)
-        moment, history, findings = self._moment, self._history, self.findings
-        if moment is None or history is None or findings is None:
+        looked, findings = self._looked, self.findings
+        if looked is None or findings is None:
             return
+        moment, history = looked
         self._ended = ended = Event()
         self.mapping = True
         try:
             made: StoryMap | None = await aside(
-                story_map, moment, history[1], self.draft,
+                story_map, moment, history, self.draft,
                 shown=self._shown(findings), most=MOST_PARTS, ended=ended,
             )  # fmt: skip
         finally:
@@ -218,6 +279,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
         "id": entry.id,
         "name": entry.name,
         "lorebook": verdict.lorebook,
+        "home": entry.lorebook_id,
         "state": state,
         "reason": verdict.reason,
         "tokens": verdict.tokens,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import Counter
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _MOST = 20_000
 _PARTS = 3
+_NAMED = 8
 
 
 def scanned(scan: Scan, verdicts: Iterable[Verdict], opened: Verdict | None) -> list[dict[str, Any]]:
@@ -48,12 +50,29 @@ def _texts(scan: Scan) -> Iterator[tuple[str, str]]:
 
 def _pieces(text: str, calls: Sequence[tuple[Hit, str, bool]]) -> list[tuple[str, str, bool]]:
     """The text in stretches: its characters, the names of the entries called there, whether the open one is."""
-    edges = sorted(
-        {0, len(text), *(min(edge, len(text)) for hit, _, _ in calls for edge in (hit.start, hit.end))}
-    )
+    begin: dict[int, list[tuple[str, bool]]] = {}
+    end: dict[int, list[tuple[str, bool]]] = {}
+    for hit, name, mine in calls:
+        first, last = min(hit.start, len(text)), min(hit.end, len(text))
+        if first < last:
+            begin.setdefault(first, []).append((name, mine))
+            end.setdefault(last, []).append((name, mine))
+    here: Counter[str] = Counter()
+    own = 0
     pieces: list[tuple[str, str, bool]] = []
-    for start, end in pairwise(edges):
-        there = [(name, mine) for hit, name, mine in calls if hit.start <= start and end <= hit.end]
-        names = ", ".join(dict.fromkeys(name for name, _ in there))
-        pieces.append((text[start:end], names, any(mine for _, mine in there)))
+    for start, stop in pairwise(sorted({0, len(text), *begin, *end})):
+        for name, mine in end.get(start, ()):
+            here[name] -= 1
+            own -= mine
+            if not here[name]:
+                del here[name]
+        for name, mine in begin.get(start, ()):
+            here[name] += 1
+            own += mine
+        pieces.append((text[start:stop], _some(here), own > 0))
     return pieces
+
+
+def _some(names: Counter[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(islice(names, _NAMED)) + more

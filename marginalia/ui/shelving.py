@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import param
 
 from marginalia.errors import InvalidInput, NotFound
@@ -19,8 +21,10 @@ from marginalia.ui.words import count
 
 if TYPE_CHECKING:
     from marginalia.formats import Note
+    from marginalia.lore.book import Entry
     from marginalia.studio import Studio
-    from marginalia.studio.lorebooks import ImportReport
+    from marginalia.studio.lore_edits import LoreEdit
+    from marginalia.studio.lorebooks import ImportReport, LoreShelf
     from marginalia.values import Book, LorebookId
 
 _MOST_NOTES = 400
@@ -94,6 +98,15 @@ def shelf_rows(studio: Studio, book: Book | None) -> list[dict[str, Any]]:
     ]
 
 
+def folders(lorebooks: Sequence[FilledLorebook]) -> tuple[dict[str, Any], ...]:
+    """The lorebooks that are looked at, each below the one that holds it, with all that are below it in turn."""
+    every = {each.lorebook.id: each.lorebook for each in lorebooks}
+    return tuple(
+        {"id": each.id, "name": each.name, "depth": depth, "with": sorted(_within(each.id, every))}
+        for each, depth in _nested(every)
+    )
+
+
 def lorebook_page(studio: Studio, number: int, book: Book | None) -> dict[str, Any]:
     """Everything that is shown of one lorebook; raises ``NotFound``."""
     filled = studio.lorebooks.filled(number)
@@ -141,6 +154,42 @@ def unnest(studio: Studio, parent: LorebookId, child: LorebookId) -> Lorebook:
     return studio.lorebooks.save(
         replace(above, subbooks=tuple(each for each in above.subbooks if each != child))
     )
+
+
+def bulk_edit(
+    lorebooks: LoreShelf, entries: Sequence[Entry], what: str, value: str, home: Lorebook | None
+) -> LoreEdit | None:
+    """What a person chose to do to many entries; ``None`` when there is nothing to do.
+
+    A folder is a lorebook of that name below *home*. A tag with a minus before it is taken away.
+    """
+    if not entries:
+        return None
+    edit: Callable[[Sequence[Entry]], LoreEdit]
+    words = value.strip(" -")
+    match what:
+        case "on" | "off":
+            edit = partial(lorebooks.edit_entries, enabled=what == "on")
+        case "tag" if words and value.startswith("-"):
+            edit = partial(lorebooks.edit_entries, untag=words)
+        case "tag" if words:
+            edit = partial(lorebooks.edit_entries, tag=words)
+        case "move" if value.isdigit():
+            edit = partial(lorebooks.edit_entries, lorebook=int(value))
+        case "folder" if words and home is not None:
+            folder = lorebooks.create(name=words)
+            lorebooks.save(replace(home, subbooks=(*home.subbooks, folder.id)))
+            edit = partial(lorebooks.edit_entries, lorebook=folder)
+        case "delete":
+            edit = lorebooks.remove_entries
+        case _:
+            return None
+    return edit(entries)
+
+
+def packed(rows: Iterable[Any]) -> str:
+    """Rows as one text: the server's loop would walk through thousands of them value by value."""
+    return msgspec.json.encode(list(rows)).decode()
 
 
 def report_row(report: ImportReport) -> dict[str, Any]:
@@ -201,6 +250,15 @@ def _nested(every: dict[LorebookId, Lorebook]) -> Iterator[tuple[Lorebook, int]]
             seen.add(each.id)
             yield each, depth
             stack += [(every[below], depth + 1) for below in reversed(each.subbooks) if below in every]
+
+
+def _within(lorebook: LorebookId, every: dict[LorebookId, Lorebook]) -> set[LorebookId]:
+    found, queue = {lorebook}, [lorebook]
+    while queue:
+        below = [each for each in every[queue.pop()].subbooks if each in every and each not in found]
+        found.update(below)
+        queue += below
+    return found
 
 
 def _by_name(lorebooks: Iterable[Lorebook]) -> Sequence[Lorebook]:

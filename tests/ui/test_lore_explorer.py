@@ -158,7 +158,6 @@ def entries(studio: Studio) -> tuple[Any, ...]:
 
 
 def pieces(explorer: Explorer) -> dict[str, Any]:
-    moment, studio = explorer._moment, explorer.desk.studio
-    assert moment is not None
-    history = studio.lorebooks.exploring.history(moment.book)
+    assert explorer._looked is not None
+    moment, history = explorer._looked
     return {"moment": moment, "history": history, "draft": None}

@@ -19,6 +19,8 @@ class LoreExplorer(Piece):
     map_text = param.String(default="", doc="The replay in a sentence.")
     parts = param.Integer(default=0, doc="How many parts the branch has.")
     lorebooks = param.List(default=[], doc="Pairs of id and name: where entries can be moved.")
+    world = param.String(default="", doc="The lorebook that is looked at when it is not the book's own lore.")
+    spread = param.Boolean(default=False, doc="Whether it lies over the page.")
     roles = param.Dict(default={}, doc="How keys work together: role to words.")
     empty = param.String(default="This book has no lore yet.", doc="What stands there without any entry.")
 

@@ -5,7 +5,7 @@ const SOURCES = [["next", "the next request"], ["end", "the end of the story"], 
 
 export function render({ model }) {
   const all = new Map(), picked = new Set()
-  let order = [], shown = [], filter = remembered("mg:lore-filter") ?? "all", wanted = "", opened = null, counts = {}, parts = 0, picking = false, texts = []
+  let order = [], shown = [], filter = remembered("mg:lore-filter") ?? "all", wanted = "", opened = null, counts = {}, parts = 0, picking = false, texts = [], folders = [], within = null
   const button = (label, title, onclick, more = {}) => h("button", { class: "link", type: "button", title, onclick, ...more }, label)
 
   // What is shown of the list.
@@ -14,9 +14,11 @@ export function render({ model }) {
   const chips = { all: chip("all"), fired: chip("fired"), nearly: chip("nearly"), never: chip("never") }
   const inner = h("div", { class: "inner" }), box = h("div", { class: "list scroll", tabIndex: 0, role: "listbox", "aria-label": "Lore entries" }, inner)
   const detail = h("section", { class: "detail scroll", hidden: true, "aria-label": "Lore entry" })
+  const folder = h("select", { "aria-label": "Folder", title: "Only the entries of one lorebook and of those below it", hidden: true, onchange: () => { within = folders.find((each) => String(each.id) === folder.value) ?? null; sift() } })
   const large = button("⤢", "Spread over the page", () => spread(!frame.classList.contains("large")), { "aria-label": "Large", "aria-pressed": "false" })
   const select = button("Select", "Choose several entries", () => { picking = !picking; picked.clear(); bulk(); draw() })
-  const bar = h("div", { class: "bulk", hidden: true, role: "group", "aria-label": "The chosen entries" })
+  const bar = h("div", { class: "bulk", hidden: true, role: "group", "aria-label": "The chosen entries" }), did = h("p", { class: "did", role: "status", hidden: true })
+  const away = h("p", { class: "away", hidden: true })
 
   // What is scanned.
   const source = h("select", { "aria-label": "Scanned", title: "What entries are looked for in", onchange: () => ask() }, SOURCES.map(([value, label]) => h("option", { value }, label)))
@@ -38,19 +40,31 @@ export function render({ model }) {
   const mapped = () => { mapText.textContent = mapBox.hidden ? "" : model.mapping ? "reading the story…" : model.map_text; cancel.hidden = mapBox.hidden || !model.mapping }
 
   const frame = h("div", { class: "lore" },
-    h("div", { class: "tools" }, search, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
-    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), h("span", { class: "gap" }), select), bar, scan, detail, box,
+    away, h("div", { class: "tools" }, search, folder, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
+    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), h("span", { class: "gap" }), select), bar, did, scan, detail, box,
     h("div", { class: "replay" }, h("div", { class: "line" }, mapFold, mapText, h("span", { class: "gap" }), cancel), mapBox))
   frame.addEventListener("keydown", (event) => { if (event.key === "Escape" && frame.classList.contains("large")) { event.stopPropagation(); spread(false) } })
   // As a popover it stands over everything without leaving its place, so nothing in it is built anew.
   function spread(on) {
     if (on) { frame.classList.add("large"); frame.popover = "manual"; frame.showPopover() }
     else if (frame.popover) { frame.hidePopover(); frame.popover = null; frame.classList.remove("large") }
+    if (!on && model.spread) say("small")
     large.setAttribute("aria-pressed", String(on)); large.title = on ? "Back beside the story (Esc)" : "Spread over the page"; draw()
   }
 
+  // Another lorebook than the book's own: said above everything, with the way back.
+  function elsewhere() {
+    away.hidden = !model.world
+    if (model.world) away.replaceChildren(h("span", {}, "Trying out ", h("b", {}, model.world), " with this book's request and story."), button("Back to this book's lore", "Show what this book uses", () => { spread(false); say("home") }))
+    if (model.spread && !frame.classList.contains("large")) spread(true)
+  }
+  function shelves(given) {
+    folders = given; within = folders.find((each) => each.id === within?.id) ?? null; folder.hidden = folders.length < 2
+    folder.replaceChildren(h("option", { value: "" }, "all lorebooks"), ...folders.map((each) => h("option", { value: String(each.id), selected: each === within }, "\u2007".repeat(2 * each.depth) + each.name)))
+  }
+
   const fits = (row) => (filter === "all" || (filter === "fired" ? row.state === "in" : filter === "nearly" ? row.state === "nearly" : row.state !== "in" && !counts[row.id]?.[0]))
-    && (!wanted || (row.name + " " + row.lorebook + " " + row.reason).toLowerCase().includes(wanted))
+    && (!within || within.with.includes(row.home)) && (!wanted || (row.name + " " + row.lorebook + " " + row.reason).toLowerCase().includes(wanted))
   function sift() {
     const sums = { fired: 0, nearly: 0, never: 0 }
     let tokens = 0
@@ -81,9 +95,10 @@ export function render({ model }) {
     select.textContent = picking ? "Done" : "Select"; bar.hidden = !picking
     if (!picking) return
     const many = (what, value = "") => { if (picked.size) say("many", { what, value, ids: [...picked] }); if (what === "delete") { picked.clear(); bulk() } }
-    const tag = h("input", { type: "text", "aria-label": "Tag for the chosen entries", placeholder: "tag", onkeydown: (event) => { if (event.key === "Enter") { many("tag", tag.value); tag.value = "" } } })
-    const move = h("select", { "aria-label": "Move to", onchange: () => { many("move", move.value); move.value = "" } }, h("option", { value: "" }, "move to…"), model.lorebooks.map(([id, name]) => h("option", { value: String(id) }, name)))
-    bar.replaceChildren(h("span", { class: "figure" }, `${figure(picked.size)} chosen`), button("all shown", "Choose all that are shown", () => { for (const id of shown) picked.add(id); bulk(); draw() }), button("on", "Switch them on", () => many("on")), button("off", "Switch them off", () => many("off")), tag, move, button("delete", "Into the trash", () => many("delete")))
+    const tag = h("input", { type: "text", "aria-label": "Tag for the chosen entries", placeholder: "tag, or -tag", title: "Give them a tag; with a minus before it, take it away", onkeydown: (event) => { if (event.key === "Enter") { many("tag", tag.value); tag.value = "" } } })
+    const move = h("select", { "aria-label": "Move to", onchange: () => { if (move.value === "new") { made.hidden = false; made.focus() } else many("move", move.value); move.value = "" } }, h("option", { value: "" }, "move to…"), h("option", { value: "new" }, "a new folder…"), model.lorebooks.map(([id, name]) => h("option", { value: String(id) }, name)))
+    const made = h("input", { type: "text", hidden: true, "aria-label": "Name of the new folder", placeholder: "folder, then Enter", onkeydown: (event) => { if (event.key === "Enter" && made.value.trim()) { many("folder", made.value); made.value = ""; made.hidden = true } } })
+    bar.replaceChildren(h("span", { class: "figure" }, `${figure(picked.size)} chosen`), button("all shown", "Choose all that are shown", () => { for (const id of shown) picked.add(id); bulk(); draw() }), button("on", "Switch them on", () => many("on")), button("off", "Switch them off", () => many("off")), tag, move, made, button("delete", "Into the trash", () => many("delete")))
   }
   const toggle = (id) => {
     if (picking) { picked.has(id) ? picked.delete(id) : picked.add(id); bulk(); draw() }
@@ -138,15 +153,17 @@ export function render({ model }) {
     box.scrollTop = Math.max(0, shown.indexOf(opened) * ROW - box.clientHeight / 2)
   })
   const say = connect(model, {
-    lore: (message) => { all.clear(); order = []; for (const row of message.rows) { all.set(row.id, row); order.push(row.id) } if (opened && !all.has(opened)) shut(); sift() },
-    patch: (message) => { for (const row of message.rows) all.set(row.id, row); sift() },
+    lore: (message) => { all.clear(); order = []; for (const row of JSON.parse(message.rows)) { all.set(row.id, row); order.push(row.id) } for (const id of picked) if (!all.has(id)) picked.delete(id); shelves(message.folders); bulk(); if (opened && !all.has(opened)) shut(); sift() },
+    patch: (message) => { for (const row of JSON.parse(message.rows)) all.set(row.id, row); sift() },
     scanned: (message) => { texts = message.texts; reading() },
-    counts: (message) => { counts = message.counts; parts = message.parts; sift() },
+    counts: (message) => { counts = Object.fromEntries(JSON.parse(message.counts).map(([id, ...count]) => [id, count])); parts = message.parts; sift() },
     went: (message) => { spread(false); opened = message.id; source.value = "asked"; number.value = message.number; sources(); draw() },
+    did: (message) => { did.hidden = false; did.replaceChildren(h("span", {}, message.text), message.undo ? button("Undo", "Take it back", () => say("undo")) : "", h("span", { class: "gap" }), button("✕", "Close", () => { did.hidden = true }, { "aria-label": "Close the message" })) },
     entry, verdict, closed: shut,
     problem: (message) => { const own = Object.keys(message.errors).length; if (own) { detail.form?.problem(message.errors, message.text); detail.more?.problem(message.errors) } },
   })
+  model.on(["world", "spread"], elsewhere); model.on("lorebooks", () => { if (picking) bulk() })
   model.on(["mapping", "map_text"], mapped); model.on("parts", sources)
-  sources(); mapped(); sift()
+  sources(); mapped(); sift(); requestAnimationFrame(elsewhere)
   return frame
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from marginalia.lore.book import Entry, Lorebook
@@ -12,13 +11,14 @@ from marginalia.studio.lore_story import Source
 from marginalia.ui.components.exploring import LoreExplorer
 from marginalia.ui.entry_form import ROLES, entry_from, fields_of, keys_of, problems_of
 from marginalia.ui.lore_map import LoreMap, told
-from marginalia.ui.marks import scanned
+from marginalia.ui.shelving import bulk_edit, packed
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
-from marginalia.values import EntryId, LorebookId
+from marginalia.values import EntryId
 
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
+    from marginalia.studio.lore_edits import LoreEdit
     from marginalia.studio.lore_story import Kind
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
@@ -41,15 +41,18 @@ class LoreView(View):
         self._list.hear(
             ready=self._ready, open=self._open, shut=self._shut, draft=self._draft, save=self._save,
             delete=self._delete, new=self._new, source=self._source, map=self._unfold,
-            cancel=lambda _: explorer.cancel_map(), shelves=self._shelves, many=self._many,
+            cancel=lambda _: explorer.cancel_map(), shelves=self._shelves, many=self._many, undo=self._undo,
+            home=lambda _: explorer.explore(None), small=self._small,
         )  # fmt: skip
         self._told: dict[int, dict[str, Any]] = {}
         self._form: EntryId | None = None
+        self._done: LoreEdit | None = None
         self.follow("tab", then=self._update)
         self.follow("shape", then=self._reshape)
         self.follow("library", then=self._shelved)
         explorer.param.watch(self._update, ["findings"])  # pyright: ignore[reportUnknownMemberType]
         explorer.param.watch(self._mapped, ["map", "mapping"])  # pyright: ignore[reportUnknownMemberType]
+        explorer.param.watch(self._elsewhere, ["world", "spread"])  # pyright: ignore[reportUnknownMemberType]
 
     def __panel__(self) -> LoreExplorer:
         return self._list
@@ -74,13 +77,14 @@ class LoreView(View):
             return
         rows = {int(row["id"]): row for row in findings.rows if row["id"]} if findings is not None else {}
         if first or list(rows) != list(self._told):
-            self._list.tell("lore", first=True, rows=list(rows.values()))
+            folders = findings.folders if findings is not None else ()
+            self._list.tell("lore", first=True, rows=packed(rows.values()), folders=folders)
         elif changed := [row for each, row in rows.items() if row is not self._told[each]]:
-            self._list.tell("patch", rows=changed)
+            self._list.tell("patch", rows=packed(changed))
         self._told = rows
         opened = findings.opened if findings is not None else None
         if findings is not None:
-            self._list.tell("scanned", texts=scanned(findings.scan, findings.verdicts, opened))
+            self._list.tell("scanned", texts=findings.texts)
         if self._explorer.opened is not None:
             self._tell_verdict(opened)
 
@@ -116,11 +120,9 @@ class LoreView(View):
         if explorer.map is not None and not explorer.mapping:
             self._map.show(explorer.map)
             self._list.map_text = told(explorer.map)
-            counts = {
-                str(each): [number, explorer.map.last.get(each, 0)]
-                for each, number in explorer.map.fired.items()
-            }
-            self._list.tell("counts", parts=explorer.map.parts, counts=counts)
+            last = explorer.map.last
+            counts = [(each, number, last.get(each, 0)) for each, number in explorer.map.fired.items()]
+            self._list.tell("counts", parts=explorer.map.parts, counts=packed(counts))
 
     # What a person does.
 
@@ -156,6 +158,16 @@ class LoreView(View):
     def _shelves(self, _: Said) -> None:
         self._explorer.shelves += 1
 
+    def _elsewhere(self, *_: object) -> None:
+        """Another lorebook is looked at than the book's own."""
+        world = self._explorer.world
+        names = dict(self.desk.library.lorebooks)
+        self._list.world = names.get(world, "another lorebook") if world is not None else ""
+        self._list.spread = self._explorer.spread
+
+    def _small(self, _: Said) -> None:
+        self._explorer.spread = False
+
     def _known(self, number: int) -> Entry:
         return (self._explorer.stored(EntryId(number)) if number else None) or Entry()
 
@@ -173,7 +185,11 @@ class LoreView(View):
             self._list.tell("problem", errors=errors)
         elif await self.desk.attempt(self._store(wanted)):
             self._list.tell("closed")
-            await self.desk.refresh()
+            await self._changed()
+
+    async def _changed(self) -> None:
+        self._explorer.again()
+        await self.desk.refresh()
 
     async def _store(self, entry: Entry) -> None:
         lorebooks = self.desk.studio.lorebooks
@@ -187,45 +203,45 @@ class LoreView(View):
         await aside(lorebooks.add_entry, lorebook, **values)
 
     async def _lorebook(self) -> Lorebook:
-        """The book's lorebook; one of its own name is made when it has none."""
+        """Where a new entry goes: the lorebook looked at, else the book's, which is made if there is none."""
         studio, book = self.desk.studio, self.desk.book
-        if book is None or book.lorebook_id is None:
+        root = self._explorer.world or (book.lorebook_id if book is not None else None)
+        if root is None:
             lorebook = await aside(studio.lorebooks.create, name=f"Lore of {book.name}" if book else "Lore")
             await self.desk.choose(lorebook=lorebook.id)
             return lorebook
-        return await aside(studio.lorebooks.get, book.lorebook_id)
+        return await aside(studio.lorebooks.get, root)
 
     async def _delete(self, said: Said) -> None:
         deleting = self.desk.studio.lorebooks.delete_entry
         if await self.desk.attempt(aside(deleting, EntryId(int(said["id"])))):
             self._list.tell("closed")
-            await self.desk.refresh()
+            await self._changed()
 
     async def _many(self, said: Said) -> None:
-        """Do one thing to many entries."""
-        entries = [
-            each for number in said.get("ids") or () if (each := self._explorer.stored(EntryId(int(number))))
-        ]
-        if await self.desk.attempt(
-            aside(self._change_all, entries, str(said.get("what")), str(said.get("value") or ""))
-        ):
-            await asyncio.sleep(0)
-            await self.desk.refresh()
+        """Do one thing to many entries, in one transaction."""
+        entries = self._explorer.all_stored({int(each) for each in said.get("ids") or ()})
+        await self.desk.attempt(
+            self._edit(entries, str(said.get("what")), str(said.get("value") or "").strip())
+        )
 
-    def _change_all(self, entries: list[Entry], what: str, value: str) -> None:
+    async def _edit(self, entries: Sequence[Entry], what: str, value: str) -> None:
         lorebooks = self.desk.studio.lorebooks
-        for entry in entries:
-            match what:
-                case "on" | "off":
-                    lorebooks.save_entry(replace(entry, enabled=what == "on"))
-                case "tag" if value.strip():
-                    lorebooks.save_entry(replace(entry, tags=(*entry.tags, value.strip())))
-                case "move" if value.isdigit():
-                    lorebooks.save_entry(replace(entry, lorebook_id=LorebookId(int(value))))
-                case "delete":
-                    lorebooks.delete_entry(entry)
-                case _:
-                    pass
+        home = await self._lorebook() if what == "folder" and value else None
+        edit = await aside(bulk_edit, lorebooks, entries, what, value, home)
+        if edit is not None:
+            self._done = edit
+            self._list.tell("did", text=edit.text, undo=True)
+            await self._changed()
+
+    async def _undo(self, _: Said) -> None:
+        done, self._done = self._done, None
+        if done is not None:
+            await self.desk.attempt(self._take_back(done))
+
+    async def _take_back(self, done: LoreEdit) -> None:
+        self._list.tell("did", text=await aside(done.undo), undo=False)
+        await self._changed()
 
 
 def _state(verdict: Verdict | None) -> str:
