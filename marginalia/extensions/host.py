@@ -135,7 +135,10 @@ class GuardedHost(Host):
         """Keep room free."""
 
         def reserved(run: Run, event: BeforePrepareContent) -> BeforePrepareContent:
-            return replace(event, reserved_tokens=event.reserved_tokens + tokens(run, event))
+            wanted, room = tokens(run, event), event.limits.prompt
+            if wanted < 0 or 0 < room < wanted:
+                raise ValueError(f"it cannot have {wanted:,} tokens reserved; a whole prompt has {room:,}")
+            return replace(event, reserved_tokens=event.reserved_tokens + wanted)
 
         self.on(BeforePrepareContent, reserved)
 

@@ -152,3 +152,12 @@ async def test_a_step_that_is_replaced_by_one_with_nonsense_is_done_by_the_step_
         assert prompt.messages[-1].content
         assert "messages cannot be" in prompt.problems[0].text
     assert book.name == "Salt"
+
+
+@pytest.mark.parametrize("wanted", [-1, 1_000_000])
+async def test_more_room_than_there_is_cannot_be_reserved(wanted: int) -> None:
+    studio, book = studio_with(extension(lambda host: host.reserve(lambda _run, _event: wanted)))
+    with studio:
+        prompt = await studio.preview(book, TURN)
+        assert prompt.budget.reserved == 0
+        assert "tokens reserved; a whole prompt has 3,500" in prompt.problems[0].text
