@@ -12,6 +12,7 @@ KEYS = {
     "alt+ArrowUp": "previous",
     "alt+ArrowDown": "next",
     "e": "edit",
+    "i": "instructions",
     "1": "tab 0",
     "2": "tab 1",
     "3": "tab 2",

@@ -173,9 +173,12 @@ export function render({ model }) {
   box.addEventListener("focusin", (event) => { const el = event.target.closest(".part"); if (el?.dataset.id) current = +el.dataset.id })
 
   const shown = () => { const top = box.getBoundingClientRect().top + 40; return [...book.querySelectorAll(".part[data-id]")].find((el) => el.getBoundingClientRect().bottom > top) }
+  const inSight = (el) => { const part = el.getBoundingClientRect(), page = box.getBoundingClientRect(); return part.bottom > page.top && part.top < page.bottom }
   function command(message) {
     if (message.name === "edit") { const id = current && known.has(current) ? current : +([...book.querySelectorAll(".part[data-id]")].pop()?.dataset.id ?? 0); if (id) say("edit", { id }) }
-    else { const all = [...book.querySelectorAll(".part[data-id]")], at = all.indexOf(shown()), el = all[Math.max(0, Math.min(all.length - 1, at + (message.name === "next" ? 1 : -1)))]
+    else { // from the part that has the focus, as long as it is in sight; else from the one at the top, or up from the end
+      const all = [...book.querySelectorAll(".part[data-id]")], by = message.name === "next" ? 1 : -1, held = box.getRootNode().activeElement?.closest(".part[data-id]")
+      const at = held && inSight(held) ? all.indexOf(held) + by : follow && by < 0 ? all.length - 1 : all.indexOf(shown()) + by, el = all[Math.max(0, Math.min(all.length - 1, at))]
       if (el) { follow = false; el.scrollIntoView({ block: "start", behavior: "smooth" }); el.focus({ preventScroll: true }) } }
   }
   // What is searched for is marked without touching the text: highlights are ranges that the browser paints.

@@ -8,6 +8,7 @@ export function render({ model }) {
     input.addEventListener("input", () => { touched.add(name); keep(); later() })
     input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); generate() }
+      else if (event.key === "Escape" && !model.running) input.blur() // so that the keys of the page are keys again
     })
     inputs[name] = input
     return h("label", { class: "field " + name }, h("span", {}, labels[name][0]), input)
