@@ -11,17 +11,19 @@ from marginalia.errors import TemplateError
 from marginalia.prompt import templates
 from marginalia.prompt.context import Rendered, TemplateContext
 from marginalia.prompt.macros.builtin import MACROS
+from marginalia.prompt.macros.scanner import is_plain
 from marginalia.prompt.macros.table import MacroTable
 from marginalia.prompt.macros.values import Value
 from marginalia.prompt.templates import Check, TemplateKind
 from marginalia.prompt.worker import JinjaWorker
 from marginalia.values import NOTHING, Syntax
 
-SECONDS = 3.0
+SECONDS = 5.0
 """How long a process may work on one template, by the clock; the sandbox in it counts half a second of work."""
 PROCESSES = 2
+LONG = 20_000
+"""Characters of a template from which on it makes so many objects that others could notice."""
 _PATIENCE = 30.0
-_LONG = 20_000
 
 
 class Renders(Protocol):
@@ -48,9 +50,9 @@ def _never() -> bool:
 class Rendering:
     """The templates of one person; ``close`` ends the processes.
 
-    Templates in macros are always rendered in this process: their evaluator has a budget that nothing gets around.
-    Jinja goes to at most two processes of this person's while *isolated* says so, so that nobody else waits for it.
-    *while_long* is entered around the templates that make so many objects that others could notice.
+    Jinja, and long templates in macros, go to at most two processes of this person's while *isolated* says so, so that
+    nobody else waits for them. All others are rendered here: the evaluator of macros has a budget that nothing gets
+    around. *while_long* is entered around long ones.
     """
 
     def __init__(
@@ -80,10 +82,15 @@ class Rendering:
         macros: MacroTable = MACROS,
     ) -> Rendered:
         """The text of a template; see :func:`marginalia.prompt.templates.render`."""
-        if syntax == "jinja" and source and self._isolated():
+        if source and self._elsewhere(source, syntax):
             with self._worker() as worker:
-                return worker.render(source, context=context, data=data, place=place, macros=macros)
-        return templates.render(source, context=context, data=data, place=place, syntax=syntax, macros=macros)
+                return worker.render(
+                    source, context=context, data=data, place=place, syntax=syntax, macros=macros
+                )
+        with self._while_long() if source and len(source) > LONG else nullcontext():
+            return templates.render(
+                source, context=context, data=data, place=place, syntax=syntax, macros=macros
+            )
 
     def check(
         self,
@@ -95,14 +102,19 @@ class Rendering:
         known: Iterable[str] = (),
     ) -> Check:
         """What can be said about a template without rendering it; see :func:`marginalia.prompt.templates.check`."""
-        if syntax == "jinja" and source and self._isolated():
+        if source and self._elsewhere(source, syntax):
             try:
                 with self._worker() as worker:
-                    return worker.check(source, kind=kind, macros=macros, known=known)
+                    return worker.check(source, kind=kind, syntax=syntax, macros=macros, known=known)
             except TemplateError as error:
                 return Check(valid=False, message=str(error), line=1, column=1)
-        with self._while_long() if source and len(source) > _LONG else nullcontext():
+        with self._while_long() if source and len(source) > LONG else nullcontext():
             return templates.check(source, kind=kind, syntax=syntax, macros=macros, known=known)
+
+    def _elsewhere(self, source: str, syntax: Syntax) -> bool:
+        """Whether a template is for a process of its own."""
+        heavy = syntax == "jinja" or (len(source) > LONG and not is_plain(source))
+        return heavy and self._isolated()
 
     @property
     def processes(self) -> int:

@@ -19,6 +19,9 @@ from marginalia.values import Limits, Turn
 
 Message: TypeAlias = "dict[str, Any]"
 
+NONSENSE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What reading a message raises that the other side cannot have meant."""
+
 _LONGEST = 64 * 1024 * 1024
 _PLAIN_FACTS = (
     "book_id",
@@ -60,12 +63,17 @@ def state_out(context: TemplateContext) -> Message:
 
 
 def take_state(context: TemplateContext, message: Mapping[str, Any]) -> None:
-    """Give *context* the variables and the dice of a message."""
-    for store, name in ((context.local, "local"), (context.shared, "shared")):
-        store.clear()
-        store.update({str(key): str(value) for key, value in message[name].items()})
+    """Give *context* the variables and the dice of a message; changes nothing when it raises one of ``NONSENSE``."""
+    found = [_variables(message[name]) for name in ("local", "shared")]
     version, numbers, gauss = message["random"]
-    context.random.setstate((int(version), tuple(map(int, numbers)), gauss))
+    context.random.setstate((int(version), tuple(map(int, numbers)), None if gauss is None else float(gauss)))
+    for store, values in zip((context.local, context.shared), found, strict=True):
+        store.clear()
+        store.update(values)
+
+
+def _variables(values: Mapping[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in values.items()}
 
 
 def context_in(message: Mapping[str, Any]) -> TemplateContext:

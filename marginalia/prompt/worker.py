@@ -11,11 +11,11 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from threading import Lock, Timer
 from time import monotonic
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, Self, TypeVar, cast
 
 from marginalia.errors import TemplateError
 from marginalia.prompt.context import Rendered, TemplateContext
@@ -24,6 +24,7 @@ from marginalia.prompt.macros.table import Invocation, MacroTable
 from marginalia.prompt.macros.values import Value
 from marginalia.prompt.templates import Check, TemplateKind
 from marginalia.prompt.wire import (
+    NONSENSE,
     Message,
     check_in,
     facts_out,
@@ -33,7 +34,9 @@ from marginalia.prompt.wire import (
     state_out,
     take_state,
 )
-from marginalia.values import NOTHING
+from marginalia.values import NOTHING, Syntax
+
+T = TypeVar("T")
 
 _COMMAND = (sys.executable, "-m", "marginalia.prompt.worker_process")
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "SYSTEMROOT", "LANG", "LC_ALL", "TZ")
@@ -42,10 +45,11 @@ _PATIENCE = 1.0
 
 
 class JinjaWorker:
-    """A process that renders one Jinja template at a time; started when first needed, replaced after it was killed.
+    """A process that renders one template at a time, mostly one in Jinja.
 
-    Calls block, so an event loop makes them in a thread. Macros of extensions are called in this process, where the
-    extensions are; their time does not count. Use it as a context manager, or ``close`` it.
+    It is started when first needed, and replaced after it was killed. Calls block, so an event loop makes them in a
+    thread. Macros of extensions are called in this process, where the extensions are; their time does not count. Use
+    it as a context manager, or ``close`` it.
     """
 
     def __init__(self, *, seconds: float = 1.0) -> None:
@@ -86,46 +90,73 @@ class JinjaWorker:
         context: TemplateContext,
         data: Mapping[str, Value] = NOTHING,
         place: str = "",
+        syntax: Syntax = "jinja",
         macros: MacroTable = MACROS,
     ) -> Rendered:
-        """As ``templates.render`` with the Jinja syntax; variables and dice of *context* move as if it had run here.
+        """As ``templates.render``; variables and dice of *context* move as if it had run here.
 
         Raises:
             TemplateError: the template failed, or was stopped because it took too long.
         """
         request = {
             "source": source,
+            "syntax": syntax,
             "foreign": _foreign(macros),
             "facts": facts_out(context.facts),
             "data": dict(data),
             "place": place or source,
             **state_out(context),
         }
-        answer = self._ask(request, context.fork(), macros)
-        if "error" in answer:
-            raise TemplateError(str(answer["error"]))
-        rendered = rendered_in(answer)
-        take_state(context, answer)
-        return rendered
+
+        def taken(answer: Message) -> Rendered:
+            rendered = rendered_in(answer)
+            take_state(context, answer)
+            return rendered
+
+        return self._ask(request, context.fork(), macros, taken)
 
     def check(
-        self, source: str, *, kind: TemplateKind, macros: MacroTable = MACROS, known: Iterable[str] = ()
+        self,
+        source: str,
+        *,
+        kind: TemplateKind,
+        syntax: Syntax = "jinja",
+        macros: MacroTable = MACROS,
+        known: Iterable[str] = (),
     ) -> Check:
-        """As ``templates.check`` with the Jinja syntax; raises ``TemplateError`` when that takes too long."""
-        request = {"source": source, "foreign": _foreign(macros), "kind": kind, "known": list(known)}
-        return check_in(self._ask(request, None, macros))
+        """As ``templates.check``; raises ``TemplateError`` when that takes too long."""
+        request = {
+            "source": source,
+            "syntax": syntax,
+            "foreign": _foreign(macros),
+            "kind": kind,
+            "known": list(known),
+        }
+        return self._ask(request, None, macros, check_in)
 
-    def _ask(self, request: Message, context: TemplateContext | None, macros: MacroTable) -> Message:
+    def _ask(
+        self,
+        request: Message,
+        context: TemplateContext | None,
+        macros: MacroTable,
+        take: Callable[[Message], T],
+    ) -> T:
         with self._lock:
             answer, late = self._tried(request, context, macros)
             if answer is None and not late and not self._closed and self._ended_by_itself:
                 answer, late = self._tried(request, context, macros)
+            if answer is not None and "error" not in answer:
+                try:
+                    return take(answer)
+                except NONSENSE:
+                    self._end()
+                    answer = None
         if answer is not None:
-            return answer
+            raise TemplateError(str(answer["error"]))
         raise TemplateError(
             f"The template was stopped after {self._seconds:g} seconds. Make it simpler."
             if late
-            else "The template was stopped: the process that rendered it ended."
+            else "The template was stopped: the process that rendered it ended, or answered what is no answer."
         )
 
     def _tried(
@@ -136,6 +167,8 @@ class JinjaWorker:
         conversation = _Conversation(process, self._seconds, context, macros)
         answer = conversation.answer(request)
         if answer is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0 if conversation.late else _PATIENCE)
             self._end()
             self._ended_by_itself = process.returncode == 0  # having had nothing to do for long
         return answer, conversation.late
@@ -187,11 +220,11 @@ class _Conversation:
                 with self._counted():
                     send(cast("BinaryIO", self._process.stdin), message)
                     answer = receive(cast("BinaryIO", self._process.stdout))
-            except (OSError, ValueError):  # it is gone, or says what is no JSON
+                if answer is None or "call" not in answer:
+                    return answer
+                message = self._called(answer)
+            except (OSError, *NONSENSE):  # it is gone, or says what it cannot mean
                 return None
-            if answer is None or "call" not in answer:
-                return answer
-            message = self._called(answer)
         self._process.kill()
         self._process.wait()
         return {"error": f"The template was stopped after {_MOST_CALLS:,} calls of macros of extensions."}

@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 from marginalia.errors import TemplateError
 from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.table import Invocation, MacroFunction, MacroTable
-from marginalia.prompt.sandbox import render_jinja
-from marginalia.prompt.templates import check
+from marginalia.prompt.templates import check, render
 from marginalia.prompt.wire import (
     Message,
     check_out,
@@ -74,16 +73,16 @@ class _Studio:
         """What comes of one request."""
         macros = self.table(tuple((name, low, high) for name, low, high in request["foreign"]))
         if "kind" in request:
-            kind, known = request["kind"], request["known"]
-            found = check(request["source"], kind=kind, syntax="jinja", macros=macros, known=known)
-            return check_out(found)
+            kind, syntax, known = request["kind"], request["syntax"], request["known"]
+            return check_out(check(request["source"], kind=kind, syntax=syntax, macros=macros, known=known))
         context = context_in(request)
         try:
-            rendered = render_jinja(
+            rendered = render(
                 request["source"],
                 context=context,
                 data=request["data"],
                 place=request["place"],
+                syntax=request["syntax"],
                 macros=macros,
             )
         except TemplateError as error:

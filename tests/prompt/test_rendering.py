@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from marginalia.errors import TemplateError
+from marginalia.prompt import worker as prompt_worker
 from marginalia.prompt import worker_process
 from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.table import Invocation
@@ -135,6 +138,56 @@ def test_a_process_that_was_taken_away_is_said_and_replaced() -> None:
         assert worker.render("{{ user }}", context=new_context()).text == "Alice"
 
 
+TAKEN_OVER = """
+import json, sys
+
+def say(message):
+    content = json.dumps(message).encode()
+    sys.stdout.buffer.write(len(content).to_bytes(8, "big") + content)
+    sys.stdout.buffer.flush()
+
+say({})
+sys.stdin.buffer.read(8)
+say(json.loads(sys.argv[1]))
+sys.stdin.buffer.read()
+"""
+STATE = {"local": {}, "shared": {}, "random": [3, [1], None]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"text": "x", "spans": [[0]], "unknown": [], **STATE},
+        {"text": "x", "spans": [], "unknown": 1, **STATE},
+        {
+            "text": "x",
+            "spans": [],
+            "unknown": [],
+            "local": {"hp": "0"},
+            "shared": {},
+            "random": [3, [1], None],
+        },
+        {"text": "x", "spans": [], "unknown": [], "local": {"hp": "0"}, "shared": [], "random": None},
+        {"call": "tally", "arguments": 7, "place": "", "site": 0, **STATE},
+        {"call": "user", "arguments": [], "place": "", "site": 0},
+        {"call": "__class__", "arguments": []},
+        ["no message"],
+    ],
+)
+def test_the_answer_of_a_process_that_was_taken_over_is_refused(
+    monkeypatch: pytest.MonkeyPatch, answer: object
+) -> None:
+    command = (sys.executable, "-S", "-c", TAKEN_OVER, json.dumps(answer))
+    monkeypatch.setattr(prompt_worker, "_COMMAND", command)
+    context = new_context(hp="10")
+    dice = context.random.getstate()
+    with JinjaWorker(seconds=0.7) as worker, pytest.raises(TemplateError):
+        worker.render("{{ user }}", context=context, macros=FOREIGN)
+    assert context.local == {"hp": "10"}
+    assert context.random.getstate() == dice
+
+
 def test_the_process_is_given_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with JinjaWorker(seconds=5.0) as worker:
@@ -160,6 +213,10 @@ def test_only_jinja_goes_to_a_process_and_only_with_several_people() -> None:
         assert with_several.processes == 0
         assert with_several.render("{{ user }}", context=new_context(), syntax="jinja").text == "Alice"
         assert with_several.check("{{ x }}", kind="lore", syntax="jinja").unknown == ("x",)
+        assert with_several.processes == 1
+        for source in ("{{user}}" * 5000, "plain " * 9000):
+            there = with_several.render(source, context=new_context(), data={"x": "y"})
+            assert there == render(source, context=new_context(), data={"x": "y"})
         assert with_several.processes == 1
     finally:
         with_several.close()
