@@ -20,7 +20,7 @@ from marginalia.story.search import Query, fold, snippet
 from marginalia.values import PartId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from marginalia.store.pages import Pages
     from marginalia.store.session import Session
@@ -67,12 +67,12 @@ class Searching(Reading):
 
         count, wanted = self._read(book, missing)
         for start in range(0, len(wanted), BATCH):
-            batch = wanted[start : start + BATCH]
-            folded = self._desk.database.read(lambda session, batch=batch: list(folded_texts(session, batch)))
-            self._desk.database.write(
-                lambda transaction, folded=folded: store_searchable(transaction, number, folded)
-            )
+            self._prepare(number, wanted[start : start + BATCH])
         self._desk.database.write(lambda transaction: clear_older(transaction, number, count))
+
+    def _prepare(self, book: BookId, versions: Sequence[int]) -> None:
+        folded = self._desk.database.read(lambda session: list(folded_texts(session, versions)))
+        self._desk.database.write(lambda transaction: store_searchable(transaction, book, folded))
 
     def excerpts(
         self, book: Book | BookId, parts: Iterable[Part | PartId], query: str, *, radius: int = 60
