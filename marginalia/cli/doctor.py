@@ -192,10 +192,11 @@ def _model(home: Path) -> Finding:
 
 
 def _keys(home: Path) -> Iterator[Finding]:
-    for path in sorted(home.glob("keys.*")):
+    for path in (*sorted(home.glob("keys.*")), *home.glob("cookie-secret")):
         if os.name != "posix" or not path.stat().st_mode & _OPEN_TO_OTHERS:
             continue
-        advice = f"Other people on this machine can read your API keys. Forbid it with: chmod 600 {path}"
+        what = "your API keys" if path.name.startswith("keys") else "what signs who is signed in"
+        advice = f"Other people on this machine can read {what}. Forbid it with: chmod 600 {path}"
         yield Finding(what="Keys", said=f"{path} is readable by others", level=Level.BAD, advice=advice)
 
 
@@ -213,6 +214,8 @@ def _connected(studio: Studio, keys: KeyStore) -> Iterable[Finding]:
         what, said = f"Model {provider.name!r}", provider.base_url or provider.kind
         if not studio.models.supports(provider):
             yield Finding(what=what, said=f"{said}: no way to ask it", level=Level.ODD)
+        elif refusal := studio.models.client.hosts.refusal(provider.base_url):
+            yield Finding(what=what, said=refusal.text, level=Level.ODD)
         elif provider.key_ref and keys.get(provider.key_ref) is None:
             advice = "Enter its key again in the settings, or set the environment variable that it names."
             yield Finding(what=what, said=f"{said}: its key is missing", level=Level.ODD, advice=advice)

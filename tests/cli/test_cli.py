@@ -169,6 +169,21 @@ def test_the_doctor_reads_the_database_and_names_a_missing_key(home: Path, capsy
     assert "key is missing" in said
 
 
+def test_the_doctor_names_a_model_that_the_server_does_not_ask_and_an_open_secret(
+    home: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mg.Studio(extensions=()) as studio:
+        studio.providers.create(name="Far", base_url="https://models.example/v1")
+    monkeypatch.setenv("MARGINALIA_PROVIDER_HOSTS", "other.example")
+    secret = home / "cookie-secret"
+    secret.write_text("x")
+    secret.chmod(0o644)
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "does not ask “models.example”" in said
+    assert f"chmod 600 {secret}" in said
+
+
 def test_the_doctor_says_that_the_database_is_in_use(home: Path, capsys: Capture) -> None:
     with mg.Studio(extensions=()):
         assert main(["doctor"]) == 0
