@@ -31,5 +31,5 @@ class LoreExplorer(Piece):
 class LorebookShelf(Piece):
     """The lorebooks: a list, the open one, files in and out. It is a dialog."""
 
-    _esm = script("forms", "lorebooks")
+    _esm = script("forms", "shelves", "lorebooks")
     _stylesheets = style("lorebooks", "forms")

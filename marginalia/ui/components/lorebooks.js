@@ -1,25 +1,20 @@
 // The lorebooks in a dialog: the list at the left, the open one at the right, files by button or by drop.
-const PIECE = 384 * 1024
 
 export function render({ model }) {
   const button = (label, onclick, more = {}) => h("button", { class: "link", type: "button", onclick, ...more }, label)
-  const shut = () => dialog.close()
   const list = h("div", { class: "books scroll", role: "listbox", "aria-label": "Lorebooks" }), page = h("div", { class: "page scroll" })
-  const trouble = h("p", { class: "trouble", role: "alert", hidden: true }), note = h("span", { class: "quiet note", role: "status" })
   const picker = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to import", onchange: () => { take(picker.files); picker.value = "" } })
   const progress = h("div", { class: "progress", hidden: true, role: "status" })
   const trash = h("details", { class: "trash" }), side = h("div", { class: "side" }, h("div", { class: "line" }, h("button", { class: "go", type: "button", onclick: () => say("new") }, "New lorebook"), button("Import files", () => picker.click()), picker), progress, list, trash)
-  const dialog = h("dialog", { "aria-labelledby": "shelf-title" }, h("div", { class: "head" }, h("h2", { id: "shelf-title" }, "Lorebooks"), note, h("span", { class: "gap" }), button("✕", shut, { "aria-label": "Close" })), trouble, h("div", { class: "body" }, side, page))
-  dialog.addEventListener("keydown", (event) => event.stopPropagation())
+  const { dialog, note, trouble, wrong } = shelfDialog("Lorebooks", "shelf-title", side, page)
   dialog.addEventListener("dragover", (event) => { event.preventDefault(); dialog.classList.add("drop") })
   dialog.addEventListener("dragleave", (event) => { if (!dialog.contains(event.relatedTarget)) dialog.classList.remove("drop") })
   dialog.addEventListener("drop", (event) => { event.preventDefault(); dialog.classList.remove("drop"); take(event.dataTransfer.files) })
   let opened = null, form = null, sending = 0
 
-  const quietly = () => { trouble.hidden = true }
   const plural = (number, one) => `${figure(number)} ${one}${number === 1 ? "" : "s"}`
   function shelf(message) {
-    quietly(); note.textContent = message.note
+    wrong(""); note.textContent = message.note
     list.replaceChildren(...message.rows.map((row) => {
       const el = h("button", { class: "book" + (row.enabled ? "" : " off"), type: "button", role: "option", "aria-selected": String(row.id === message.page?.id), onclick: () => say("open", { id: row.id }) },
         h("span", { class: "name" }, row.name), row.used ? h("span", { class: "quiet" }, "this book") : null, h("span", { class: "quiet figure" }, figure(row.entries)))
@@ -39,7 +34,7 @@ export function render({ model }) {
     const format = h("select", { "aria-label": "Format" }, data.formats.map(([value, label]) => h("option", { value }, label)))
     const sent = h("div", { class: "sent" })
     page.replaceChildren(...[
-      h("div", { class: "line" }, h("h3", {}, data.name), h("span", { class: "quiet figure" }, data.facts), h("span", { class: "gap" }), data.used ? h("span", { class: "quiet" }, "used by this book") : button("Use for this book", () => say("use", { id }))),
+      h("div", { class: "line" }, h("h3", {}, data.name), h("span", { class: "quiet figure" }, data.facts), h("span", { class: "gap" }), button("Explore", () => { dialog.close(); say("explore", { id }) }, { title: "See what its entries do with this book's request and story, or with any text" }), data.used ? h("span", { class: "quiet" }, "used by this book") : button("Use for this book", () => say("use", { id }))),
       form.el, h("div", { class: "line acts" }, h("button", { class: "go", type: "button", onclick: () => { form.problem(); say("save", { id, values: form.values() }) } }, "Save"), h("span", { class: "gap" }), button("Delete", () => say("delete", { id }), { "aria-label": "Delete lorebook" })),
       section("Below it", h("div", { class: "chips" }, data.below.map(([each, name]) => h("span", { class: "chip" }, h("button", { type: "button", onclick: () => say("open", { id: each }) }, name), h("button", { type: "button", "aria-label": `Take out ${name}`, onclick: () => say("unnest", { id, below: each }) }, "×"))), data.others.length ? below : null)),
       section("Export", h("div", { class: "line" }, format, button("Export", () => { sent.textContent = "writing…"; say("export", { id, format: format.value }) })), sent),
@@ -58,23 +53,10 @@ export function render({ model }) {
     return el
   }
 
-  // Files go in pieces, one message each, so that the page stays live meanwhile.
   async function take(files) {
     if (!files.length || sending) return
-    quietly(); sending = files.length; progress.hidden = false
-    const given = []
-    for (const [at, file] of [...files].entries()) {
-      const key = `${Date.now()}-${at}`
-      for (let from = 0; from === 0 || from < file.size; from += PIECE) {
-        progress.textContent = `${file.name}: ${Math.round(100 * from / Math.max(1, file.size))} %`
-        const bytes = new Uint8Array(await file.slice(from, from + PIECE).arrayBuffer())
-        let text = ""
-        for (let byte = 0; byte < bytes.length; byte += 8192) text += String.fromCharCode(...bytes.subarray(byte, byte + 8192))
-        say("file", { key, data: btoa(text) })
-        await new Promise((done) => setTimeout(done))
-      }
-      given.push({ key, name: file.name })
-    }
+    wrong(""); sending = files.length; progress.hidden = false
+    const given = await sendFiles(files, say, (text) => { progress.textContent = text })
     progress.textContent = `Reading ${plural(given.length, "file")}…`; say("import", { files: given })
   }
   function reports(message) {
@@ -92,7 +74,7 @@ export function render({ model }) {
     shelf, reports, story, exported,
     problem: (message) => form?.problem(message.errors),
     progress: (message) => { progress.hidden = false; progress.textContent = message.of > 1 ? `${message.text} ${message.done + 1} of ${message.of}` : message.text },
-    trouble: (message) => { sending = 0; progress.hidden = true; trouble.hidden = false; trouble.textContent = message.text; if (page.sent) page.sent.textContent = "" },
+    trouble: (message) => { sending = 0; progress.hidden = true; wrong(message.text); if (page.sent) page.sent.textContent = "" },
   })
   return dialog
 }

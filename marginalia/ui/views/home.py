@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from marginalia.errors import Busy, InvalidInput
-from marginalia.formats.intake import MOST_BYTES
 from marginalia.studio.lorebooks import Upload
+from marginalia.ui.arriving import Arriving
 from marginalia.ui.bookcase import (
     Arrival,
     Departure,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
 
-_MOST_FILES = 100
 _PIECE = 384 * 1024
 
 
@@ -57,7 +56,7 @@ class HomeView(View):
         )
         self._chosen: BookId | None = None
         self._noted: BookId | None = None
-        self._coming: dict[str, bytearray] = {}
+        self._arriving = Arriving()
         self._leaving: asyncio.Task[None] | None = None
         self._backup_file: tuple[BookId, Upload] | None = None
         self.follow("book", then=self._came)
@@ -182,24 +181,12 @@ class HomeView(View):
     # Files that come in.
 
     def _file(self, said: Said) -> None:
-        """A piece of a file; they come one after the other."""
-        key = str(said.get("key"))
-        coming = self._coming.setdefault(key, bytearray())
-        coming += b64decode(str(said.get("data") or ""))
-        if len(coming) > MOST_BYTES or len(self._coming) > _MOST_FILES:
-            self._coming.pop(key)
-            text = f"A file has more than {MOST_BYTES:,} bytes, or there are too many at once."
-            self._shelf.tell("trouble", text=text)
-
-    def _arrived(self, said: Said) -> list[Upload]:
-        given = [(str(each["key"]), str(each["name"])) for each in said.get("files") or ()]
-        uploads = [Upload(name, bytes(self._coming[key])) for key, name in given if key in self._coming]
-        self._coming.clear()
-        return uploads
+        if trouble := self._arriving.take(said):
+            self._shelf.tell("trouble", text=trouble)
 
     async def _import(self, said: Said) -> None:
         """Make books of the files, one after the other; a refused one keeps no other out."""
-        desk, uploads = self.desk, self._arrived(said)
+        desk, uploads = self.desk, self._arriving.all_of(said)
         rows: list[dict[str, object]] = []
         for at, upload in enumerate(uploads):
             self._shelf.tell("progress", text=f"Reading {upload.file}… {at + 1} of {len(uploads)}")
@@ -215,7 +202,7 @@ class HomeView(View):
     async def _look(self, said: Said) -> None:
         """Say what a backup holds, before a book is replaced by it."""
         self._backup_file = None
-        uploads = self._arrived(said)
+        uploads = self._arriving.all_of(said)
         if not uploads:
             raise InvalidInput("The file did not arrive. Choose it again.")
         lines = await aside(inside, self.desk.studio, uploads[0])

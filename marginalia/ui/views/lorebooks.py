@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from marginalia.formats.intake import MOST_BYTES
 from marginalia.studio.lorebooks import ImportReport, Upload
+from marginalia.ui.arriving import Arriving
 from marginalia.ui.components.exploring import LorebookShelf
 from marginalia.ui.forms import fill
 from marginalia.ui.shelving import (
@@ -30,23 +29,22 @@ if TYPE_CHECKING:
     from marginalia.ui.desk import Desk
     from marginalia.ui.explorer import Explorer
 
-_MOST_FILES = 200
-
 
 class LorebooksView(View):
     """Opens over the page when the explorer asks for it. Everything that reads or writes runs on a thread."""
 
     def __init__(self, desk: Desk, explorer: Explorer) -> None:
         super().__init__(desk)
+        self._explorer = explorer
         self._shelf = LorebookShelf()
         handlers: dict[str, Callable[[Said], Awaitable[None]]] = {
             "open": self._open, "new": self._new, "save": self._save, "delete": self._delete, "restore": self._restore,
             "use": self._use, "nest": self._nest, "unnest": self._unnest, "export": self._export, "story": self._story,
-            "restore_entry": self._restore_entry, "import": self._import,
+            "restore_entry": self._restore_entry, "import": self._import, "explore": self._explore,
         }  # fmt: skip
         self._shelf.hear(file=self._file, **{name: self._guarded(each) for name, each in handlers.items()})
         self._opened: LorebookId | None = None
-        self._coming: dict[str, bytearray] = {}
+        self._arriving = Arriving()
         self._uploads: list[Upload] = []
         explorer.param.watch(self._asked, ["shelves"])  # pyright: ignore[reportUnknownMemberType]
 
@@ -92,6 +90,10 @@ class LorebooksView(View):
     async def _open(self, said: Said) -> None:
         self._opened = LorebookId(int(said["id"]))
         await self._show({})
+
+    async def _explore(self, said: Said) -> None:
+        """Hand a lorebook to the explorer, whether the open book uses it or not."""
+        self._explorer.explore(LorebookId(int(said["id"])))
 
     async def _new(self, _: Said) -> None:
         made = await aside(self.desk.studio.lorebooks.create, name="New lorebook")
@@ -143,21 +145,12 @@ class LorebooksView(View):
     # Files that come in.
 
     def _file(self, said: Said) -> None:
-        """A piece of a file; they come one after the other, so that no message is too large."""
-        key = str(said.get("key"))
-        coming = self._coming.setdefault(key, bytearray())
-        coming += b64decode(str(said.get("data") or ""))
-        if len(coming) > MOST_BYTES or len(self._coming) > _MOST_FILES:
-            self._coming.pop(key)
-            self._shelf.tell(
-                "trouble", text=f"A file has more than {MOST_BYTES:,} bytes, or there are too many at once."
-            )
+        if trouble := self._arriving.take(said):
+            self._shelf.tell("trouble", text=trouble)
 
     async def _import(self, said: Said) -> None:
         """Read the files that have come, one after the other; a refused one keeps no other out."""
-        given = [(str(each["key"]), str(each["name"])) for each in said.get("files") or ()]
-        self._uploads = [Upload(name, bytes(self._coming[key])) for key, name in given if key in self._coming]
-        self._coming.clear()
+        self._uploads = self._arriving.all_of(said)
         reports: list[ImportReport] = []
         for at, upload in enumerate(self._uploads):
             self._shelf.tell("progress", done=at, of=len(self._uploads), text=f"Reading {upload.file}…")
