@@ -12,10 +12,11 @@ from types import ModuleType
 import pytest
 
 from marginalia.cli.arguments import parser
-from tests.docs.pages import PAGES, Listing, listings, name_of, run
+from tests.docs.pages import PAGES, ROOT, Listing, listings, name_of, run
 
 WITH_PYTHON = [page for page in PAGES if listings(page, "python")]
 NEEDS_MODEL = {"README.md"}
+DOCS = ROOT / "docs"
 
 
 def case(page: Path) -> object:
@@ -73,6 +74,18 @@ def test_links_between_pages_lead_somewhere(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in _links(text):
         assert (path.parent / target).exists(), f"{name_of(path)} links to {target}"
+
+
+def test_every_page_can_be_found_from_the_first_one() -> None:
+    start = DOCS / "README.md"
+    found, new = {start}, [start]
+    while new:
+        page = new.pop()
+        leads = {(page.parent / link).resolve() for link in _links(page.read_text(encoding="utf-8"))}
+        ours = {each for each in leads if each.suffix in {".md", ".ipynb"} and DOCS in each.parents} - found
+        found |= ours
+        new += [each for each in ours if each.suffix == ".md"]
+    assert {*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")} <= found
 
 
 def _links(text: str) -> list[str]:
