@@ -34,7 +34,7 @@ PRESETS = (
         name="llama.cpp",
         base_url="http://127.0.0.1:8080/v1",
         key=KeyWanted.MAYBE,
-        note="llama-server. Its context is set with -c when it starts, and shared by its slots. It counts tokens.",
+        note="Its context is set with -c when llama-server starts, and shared by its slots. It counts tokens exactly.",
     ),
     Preset(
         name="Ollama",

@@ -13,7 +13,6 @@ from marginalia.models.base import Model, chosen, shown, text_or_none
 from marginalia.values import NOTHING, Protocol, Provider, Sampling
 
 _UNSENT = "Empty: not sent, so that the server's own default holds."
-_LEARNED = "Learned from its refusals, unless it is set here."
 
 #: Fields of the form that stand in ``Provider.settings``, and under which key.
 SETTINGS: Mapping[str, str] = {
@@ -51,7 +50,7 @@ def read_object(text: str) -> Mapping[str, Any]:
 
 
 def _three(label: str, doc: str) -> param.Selector[bool | None]:
-    return param.Selector(default=None, objects=[None, True, False], label=label, doc=f"{doc} {_LEARNED}")
+    return param.Selector(default=None, objects=[None, True, False], label=label, doc=doc)
 
 
 class ProviderModel(Model):
@@ -104,7 +103,7 @@ class ProviderModel(Model):
         default=None,
         objects=[None, True, False],
         label="Exact token counts",
-        doc="Have the server count tokens while you write. It is sent your drafts for that.",
+        doc="Have the server count tokens while you write; it is sent your drafts. Near: this machine and its network.",
     )
     additional: JsonObject = JsonObject(
         default="",
@@ -115,7 +114,7 @@ class ProviderModel(Model):
         default=None,
         objects=[None, "max_completion_tokens", "max_tokens"],
         label="Name of the limit",
-        doc=f"How the longest answer is told to the server. {_LEARNED}",
+        doc="How the longest answer is told to the server.",
     )
     takes_stream_options = _three("Usage in the stream", "Ask what an answer cost (stream_options).")
     takes_reasoning_effort = _three("Takes the effort", "Send reasoning_effort when reasoning is on.")

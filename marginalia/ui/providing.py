@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from marginalia.inference.dialect import Dialect
 from marginalia.inference.presets import PRESETS, KeyWanted, Preset
 from marginalia.models import ProviderModel
 from marginalia.ui.connecting import save_provider, try_connection
 from marginalia.ui.forms import described, fill
 from marginalia.ui.work import aside
-from marginalia.values import NOTHING, Provider
+from marginalia.values import Provider
 
 if TYPE_CHECKING:
-    from marginalia.inference.dialect import Dialect
     from marginalia.studio import Studio
     from marginalia.ui.desk import Desk
 
@@ -21,7 +20,7 @@ _BASIC = ("name", "base_url", "model", "max_context", "max_response")
 _GROUPS = {
     "Reasoning and opening text": ("enable_reasoning", "reasoning_effort", "needs_jailbreak", "jailbreak"),
     "Time and counting": ("first_token", "timeout", "exact_counts"),
-    "What this server takes": (
+    "What this server takes, learned from its refusals or set by hand": (
         "additional", "takes_limit", "takes_stream_options", "takes_reasoning_effort", "system_first", "alternate",
         "drop_empty", "starts_in_thinking",
     ),
@@ -51,7 +50,7 @@ def provider_fields(studio: Studio, provider: Provider) -> list[dict[str, Any]]:
     model.take(provider)
     if provider.kind == "bundled":
         return described(model, only=("name", "max_context", "max_response"))
-    usual = studio.models.learned(replace(provider, settings=NOTHING))
+    learned = studio.models.client.learned.get((provider.base_url, provider.model))
     fields = described(model, only=_BASIC, wide=("name", "base_url"))
     fields[2] |= {"kind": "combo", "options": []}
     fields.insert(2, _KEY | {"value": bool(provider.key_ref)})
@@ -59,29 +58,30 @@ def provider_fields(studio: Studio, provider: Provider) -> list[dict[str, Any]]:
         fields.insert(0, _presets(studio))
     for group, names in _GROUPS.items():
         inside = described(
-            model, only=names, wide=("additional",), areas=("jailbreak",), choices=_choices(usual)
+            model, only=names, wide=("additional",), areas=("jailbreak",), choices=_choices(learned)
         )
         fields += [field | {"group": group} for field in inside]
     return fields
 
 
-def _choices(learned: Dialect) -> dict[str, list[tuple[Any, str]]]:
+def _choices(learned: Dialect | None) -> dict[str, list[tuple[Any, str]]]:
     """What may be chosen; the first of each says what holds as long as nothing is chosen."""
+    now, how = learned or Dialect(), "usual" if learned is None else "learned"
     choices: dict[str, list[tuple[Any, str]]] = {
         "takes_limit": [
-            (None, f"as learned: {learned.limit}"),
+            (None, f"{how}: {now.limit}"),
             ("max_completion_tokens", "max_completion_tokens"),
             ("max_tokens", "max_tokens"),
         ],
         "exact_counts": [
-            (None, "only on this machine and in its network"),
+            (None, "if it is near"),
             (True, "yes"),
             (False, "no: estimate"),
         ],
     }
     for field, name in _LEARNED.items():
-        known = "yes" if getattr(learned, name) else "no"
-        choices[field] = [(None, f"as learned: {known}"), (True, "yes"), (False, "no")]
+        known = "yes" if getattr(now, name) else "no"
+        choices[field] = [(None, f"{how}: {known}"), (True, "yes"), (False, "no")]
     return choices
 
 

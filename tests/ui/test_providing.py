@@ -103,7 +103,7 @@ async def test_a_test_that_fails_still_offers_the_list_and_what_was_learned_is_s
         assert any(fact.startswith("Learned: ") and "max_tokens" in fact for fact in learned.facts)
         assert any("does not count tokens" in fact for fact in learned.facts)
         fields = provider_fields(studio, server.provider(model="a"))
-    assert of(fields, "takes_limit")["options"][0] == [None, "as learned: max_tokens"]
+    assert of(fields, "takes_limit")["options"][0] == [None, "learned: max_tokens"]
 
 
 async def test_the_form_is_taken_back_with_its_settings_and_says_what_is_wrong(studio: Studio) -> None:
