@@ -25,6 +25,7 @@ from marginalia.prompt.context import Facts, TemplateContext, Variables
 from marginalia.prompt.macros.builtin import MACROS
 from marginalia.prompt.macros.parser import parse
 from marginalia.prompt.templates import render
+from marginalia.prompt.worker import JinjaWorker
 from marginalia.values import Turn
 
 COUNT = 1000
@@ -117,6 +118,14 @@ def main() -> None:
     print(
         f"ratio:  parse {compiling / parsing:7.1f} x                 cached render {printing / rendering:6.1f} x"
     )
+    with JinjaWorker() as worker:
+        worker.start()
+        few = sources[:100]
+        for text in few:
+            worker.render(text, context=context)
+        there = best(lambda: [worker.render(text, context=context) for text in few], 3)
+    here = best(lambda: [render(text, context=context, syntax="jinja") for text in few], 3)
+    print(f"one in Jinja, sandboxed: {here / len(few):.2f} ms here, {there / len(few):.2f} ms in its process")
 
 
 if __name__ == "__main__":
