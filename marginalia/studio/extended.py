@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from marginalia.errors import FormatError
-from marginalia.export import Manuscript, chosen
+from marginalia.export import Manuscript
 from marginalia.extensions.manager import Extensions
 from marginalia.store import Store
-from marginalia.story.parts import Part
 from marginalia.studio.lore_exploring import LoreExploring
 from marginalia.studio.lorebooks import ImportReport, LoreShelf, Source, contents, source_name
 from marginalia.studio.manuscripts import Manuscripts
-from marginalia.values import Book, BookId, PartId
 
 
 class ExtendedLore(LoreShelf):
@@ -73,31 +70,6 @@ class ExtendedStories(Manuscripts):
         super().__init__(store)
         self._extensions = extensions
 
-    def export(
-        self,
-        book: Book | BookId,
-        format: str = "epub",  # noqa: A002 - what callers call it
-        *,
-        leaf: Part | PartId | None = None,
-        first: int | None = None,
-        last: int | None = None,
-        title: str | None = None,
-        author: str | None = None,
-        **more: Any,  # noqa: ANN401 - what Manuscript takes beside these
-    ) -> bytes:
-        """See :meth:`Manuscripts.export`."""
-        exporter = next((each for each in self._extensions.exporters if each.key == format.lower()), None)
-        if exporter is None:
-            return super().export(
-                book, format, leaf=leaf, first=first, last=last, title=title, author=author, **more
-            )
-        record = self._read(book, lambda _session, record, _pages: record)
-        manuscript = Manuscript(
-            title=record.name if title is None else title,
-            texts=chosen((part.text for part in self.branch(record, leaf)), first, last),
-            made=self._desk.clock(),
-            author=author or "",
-            identifier=record.uid,
-            **{key: value for key, value in more.items() if value is not None},
-        )
-        return exporter.write(manuscript)
+    def _written(self, manuscript: Manuscript, key: str) -> bytes:
+        exporter = next((each for each in self._extensions.exporters if each.key == key.lower()), None)
+        return super()._written(manuscript, key) if exporter is None else exporter.write(manuscript)

@@ -42,11 +42,10 @@ class Manuscripts(Story):
             NotFound: there is no such book.
         """
         record = self._read(book, lambda _session, record, _pages: record)
-        texts = chosen((part.text for part in self.branch(record, leaf)), first, last)
         manuscript = Manuscript(
             title=record.name if title is None else title,
             author=author or "",
-            texts=texts,
+            texts=chosen((part.text for part in self.branch(record, leaf)), first, last),
             made=self._desk.clock(),
             identifier=record.uid,
             language=language,
@@ -54,4 +53,8 @@ class Manuscripts(Story):
             contents=title_page if contents is None else contents,
             breaks=breaks,
         )
-        return export(manuscript, format)
+        return self._written(manuscript, format)
+
+    def _written(self, manuscript: Manuscript, key: str) -> bytes:
+        """The file of *manuscript* in the format with that key."""
+        return export(manuscript, key)
