@@ -90,7 +90,9 @@ def _searches(store: Store, long: Book) -> None:
     """Before the book was ever opened in a window, which prepares the search, and afterwards."""
     queries = ("lamp", '"lamp went" o*t', "nothinglikethis", "e")
     took = _median(lambda: store.story.search(long, "lamp"), 1, lambda: forget(store))
-    print(f"search in 10,000 parts of 500 words that were never opened: {took:.0f} ms")
+    print(f"search in 10,000 parts of 500 words that were never opened or searched: {took:.0f} ms")
+    store._desk.database.write(lambda transaction: transaction.rows("DELETE FROM search_text"))  # noqa: SLF001 - see above
+    forget(store)
     took = _median(lambda: store.story.prepare_search(long), 1)
     print(f"preparing the search, aside, once in the life of a book: {took:.0f} ms")
     for query in queries:

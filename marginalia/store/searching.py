@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from marginalia.errors import StoreError
 from marginalia.store.reading import Reading, book_id, part_id
 from marginalia.store.rows import home_of, pages_of, part_in, texts_in
 from marginalia.store.searchable import (
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from marginalia.story.parts import Part
     from marginalia.values import Book, BookId
 
+_WORTH_KEEPING: Final = 100  # texts that a search had to fold
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
@@ -44,14 +49,18 @@ class Searching(Reading):
 
         ``*`` stands for any characters; case makes no difference. A blank query finds nothing.
         """
-        parsed = Query.parse(query)
+        parsed, folded = Query.parse(query), list[tuple[int, str]]()
 
         def work(session: Session, record: Book, pages: Pages) -> tuple[Hit, ...]:
-            found = set(_matching(session, record.id, pages, parsed)) if parsed else set[PartId]()
+            folded.clear()
+            found = set(_matching(session, record.id, pages, parsed, folded)) if parsed else set[PartId]()
             branch = frozenset(pages.tree.branch(record.active_leaf)) if found else frozenset[PartId]()
             return tuple(Hit(part=part, on_branch=part in branch) for part in pages.tree.by_age(found))
 
-        return self._read(book, work)
+        hits = self._read(book, work)
+        if len(folded) >= _WORTH_KEEPING:
+            self._keep(book_id(book), folded)
+        return hits
 
     def prepare_search(self, book: Book | BookId) -> None:
         """Store the texts of a book as they are searched, where that is not done yet.
@@ -73,6 +82,13 @@ class Searching(Reading):
     def _prepare(self, book: BookId, versions: Sequence[int]) -> None:
         folded = self._desk.database.read(lambda session: list(folded_texts(session, versions)))
         self._desk.database.write(lambda transaction: store_searchable(transaction, book, folded))
+
+    def _keep(self, book: BookId, folded: Sequence[tuple[int, str]]) -> None:
+        """Have stored what a search had to fold, so that the next one has not; nobody waits for it."""
+        for start in range(0, len(folded), BATCH):
+            batch = folded[start : start + BATCH]
+            with suppress(StoreError):  # the database is being closed
+                self._desk.database.submit(partial(store_searchable, book=book, folded=batch))
 
     def excerpts(
         self, book: Book | BookId, parts: Iterable[Part | PartId], query: str, *, radius: int = 60
@@ -101,12 +117,15 @@ class Searching(Reading):
         return self._desk.database.read(work)
 
 
-def _matching(session: Session, book: BookId, pages: Pages, query: Query) -> Iterator[PartId]:
+def _matching(
+    session: Session, book: BookId, pages: Pages, query: Query, folded: list[tuple[int, str]]
+) -> Iterator[PartId]:
+    """The parts that match; *folded* takes the texts that nobody has stored as they are searched."""
     at = _versions(pages)
     known = searchable(session, book)
     yield from (at[version] for version in matching(session, book, query) if version in at)
-    rest = sorted(at.keys() - known)
-    yield from (at[version] for version, text in folded_texts(session, rest) if query.matches(text))
+    folded.extend(folded_texts(session, sorted(at.keys() - known)))
+    yield from (at[version] for version, text in folded if query.matches(text))
     for part, draft in pages.drafts.items():
         if query.matches(fold(draft.part.text)):
             yield part

@@ -133,6 +133,18 @@ def test_what_is_kept_for_searching_is_bounded_by_the_book(
         assert found(store, book, f"text {number}") == [part.id]
 
 
+def test_what_a_search_had_to_fold_it_has_not_to_the_next_time(store: Store, book: Book) -> None:
+    for number in range(120):
+        store.story.append(book, f"text {number}")
+    assert len(found(store, book, "text")) == 120
+    store._desk.database.write(lambda _transaction: None)  # after what the search left to be stored
+    assert len(rows(store)) == 120
+    store.story.append(book, "one more text")
+    assert len(found(store, book, "text")) == 121
+    store._desk.database.write(lambda _transaction: None)
+    assert len(rows(store)) == 120  # one text is not worth it
+
+
 def test_a_book_that_is_deleted_for_good_leaves_nothing_to_search(tmp_path: Path) -> None:
     store = open_store(tmp_path / "m.db")
     book = store.books.create(name="B")
