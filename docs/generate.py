@@ -54,7 +54,9 @@ MODELS = (TurnInput, BookModel, ProviderModel, ProtocolModel, EntryModel)
 def event_page() -> str:
     """All events with their fields."""
     rows = re.findall(r"^(\w+) +\d(?: +(\S.*))?$", events.__doc__ or "", re.MULTILINE)
-    answers = described((event.__name__ for event in events.ALL), dict(rows), "events in the module's table")
+    answers = described(
+        (event.__name__ for event in events.ALL), dict(rows), "The table in marginalia/pipeline/events.py"
+    )
     return words.EVENTS + "".join(_event(event, answers[event.__name__]) for event in events.ALL)
 
 
@@ -84,7 +86,7 @@ def _default(field: Field[Any]) -> str:
 def step_page() -> str:
     """The eight steps."""
     slots = list(steps.STEPS)
-    sentences = described((slot.name for slot in slots), words.STEPS, "steps")
+    sentences = described((slot.name for slot in slots), words.STEPS, "STEPS in docs/words.py")
     rows = [
         (
             number,
@@ -102,7 +104,7 @@ def macro_page() -> str:
     """All macros."""
     silent = {name.lower() for name in WITHOUT_MEANING}
     macros = [macro for macro in MACROS.values() if macro.name.lower() not in silent]
-    described((macro.name for macro in macros), words.MACROS, "macros")
+    described((macro.name for macro in macros), words.MACROS, "marginalia/prompt/macros/meanings.py")
     rows = [(", ".join(f"`{name}`" for name in key.split(", ")), text) for key, text in words.MACROS.items()]
     kinds: Sequence[TemplateKind] = (
         "user_prompt",
@@ -165,6 +167,7 @@ def settings_page() -> str:
     dialect = [(f"`{each.name}`", annotation(each.type), f"`{each.default!r}`") for each in fields(Dialect)]
     about = f"{words.DIALECT} {prose(Dialect)}"
     parts.append(f"{about}\n\n{table(('key', 'type', 'default'), dialect)}")
+    parts.append("For every server:\n\n" + _sentences("key", words.PROVIDER_SETTINGS))
     parts.append(words.OF_A_BOOK + _sentences("key", words.BOOK_SETTINGS))
     parts.append("## Of the user\n\nKeys of `studio.settings`.\n\n" + _sentences("key", words.USER_SETTINGS))
     parts.append("## Environment variables\n\n" + _sentences("variable", words.ENVIRONMENT))
@@ -188,7 +191,7 @@ def command_page() -> str:
     """The command line."""
     top = parser()
     found = dict(commands(top))
-    sentences = described(found, words.COMMANDS, "commands")
+    sentences = described(found, words.COMMANDS, "COMMANDS in docs/words.py")
     parts = [words.COMMAND_LINE, "## Before every command\n\n" + _options(top)]
     for name, command in found.items():
         parts.append(f"## marginalia {name}\n\n{sentences[name]}\n\n" + _options(command))
@@ -282,7 +285,11 @@ def stale() -> tuple[str, ...]:
 def main() -> int:
     """Write what is stale, or only say so."""
     only_check = "--check" in sys.argv[1:]
-    names = stale()
+    try:
+        names = stale()
+    except Undocumented as lacking:
+        sys.stderr.write(f"{lacking}\n")
+        return 1
     for name in () if only_check else names:
         (HERE / "reference").mkdir(exist_ok=True)
         (HERE / "reference" / f"{name}.md").write_text(page(name), encoding="utf-8")

@@ -12,12 +12,14 @@ class Undocumented(Exception):
 
 
 def described(names: Iterable[str], sentences: Mapping[str, str], what: str) -> dict[str, str]:
-    """The sentence of each name; raises ``Undocumented`` unless both sides have the same names."""
+    """The sentence of each name; raises ``Undocumented`` unless both have the same names. *what* has the sentences."""
     wanted = list(names)
     known = {name: text for key, text in sentences.items() for name in key.split(", ")}
     missing, left_over = [name for name in wanted if name not in known], set(known) - set(wanted)
     if missing or left_over:
-        raise Undocumented(f"{what}: without description {missing}, described but gone {sorted(left_over)}")
+        raise Undocumented(
+            f"{what} lacks {missing or 'nothing'}, and has {sorted(left_over) or 'nothing'} too much"
+        )
     return {name: known[name] for name in wanted}
 
 

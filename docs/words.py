@@ -55,6 +55,11 @@ ENVIRONMENT: Mapping[str, str] = {
     "MARGINALIA_SUMMARIES_PER_USER": "the same for summaries",
 }
 
+PROVIDER_SETTINGS: Mapping[str, str] = {
+    "exact_counts": "whether its server is asked to count texts; without it, those on this machine or its network are",
+    "first_token_timeout": "the seconds that it may take for its first token (else its `timeout`, else 900)",
+}
+
 COMMANDS: Mapping[str, str] = {
     "serve": "Start the app for a browser.",
     "import": "Bring in lorebooks, cards, stories and backups of books.",

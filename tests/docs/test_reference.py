@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import marginalia
 from docs import generate, words
 from docs.markdown import Undocumented, described
 from marginalia.extensions.manager import BUNDLED
+from marginalia.inference.dialect import Dialect
 from marginalia.pipeline import events, steps
 from marginalia.prompt.macros.builtin import MACROS
 
@@ -41,7 +43,7 @@ def test_a_name_without_description_or_a_description_without_name_is_noticed() -
     assert described(["a", "b"], {"a, b": "both"}, "letters") == {"a": "both", "b": "both"}
     with pytest.raises(Undocumented, match="'c'"):
         described(["a", "b", "c"], {"a, b": "both"}, "letters")
-    with pytest.raises(Undocumented, match="gone"):
+    with pytest.raises(Undocumented, match="'b'"):
         described(["a"], {"a": "one", "b": "two"}, "letters")
 
 
@@ -55,7 +57,8 @@ def test_every_environment_variable_of_ours_is_documented() -> None:
 
 
 def test_every_setting_of_a_book_or_user_is_documented() -> None:
-    known = {*words.BOOK_SETTINGS, *words.USER_SETTINGS}
+    known = {*words.BOOK_SETTINGS, *words.USER_SETTINGS, *words.PROVIDER_SETTINGS}
+    known |= {each.name for each in fields(Dialect)}
     found = {key for file in PACKAGE.rglob("*.py") if file.name not in OTHER_SETTINGS for key in _keys(file)}
     assert "lore_tokens" in found
     assert {key for key in found if key not in INTERNAL} <= known
