@@ -82,10 +82,9 @@ def prompt_rows(prompts: Mapping[str, Sourced]) -> list[dict[str, Any]]:
 
 
 def name_rows(studio: Studio) -> dict[str, list[dict[str, Any]]]:
-    """What may stand in each template: variables, blocks, macros; each with what is inserted for it."""
-    macros, foreign = list(_macros()), list(_foreign(studio))
-    blocks = [_row("block", *each) for each in _BLOCKS]
-    return {kind: [*_variables(cast("TemplateKind", kind)), *blocks, *macros, *foreign] for kind in TEMPLATES}
+    """What may stand in templates: the variables of each, and blocks and macros (``""``); with what is inserted."""
+    variables = {kind: list(_variables(cast("TemplateKind", kind))) for kind in TEMPLATES}
+    return variables | {"": [*(_row("block", *each) for each in _BLOCKS), *_macros(), *_foreign(studio)]}
 
 
 def _row(group: str, name: str, meaning: str, insert: str, jinja: str) -> dict[str, Any]:

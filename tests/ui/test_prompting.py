@@ -47,7 +47,8 @@ def test_every_variable_and_every_macro_with_a_meaning_is_explained() -> None:
 @pytest.mark.parametrize("syntax", ["macros", "jinja"])
 @pytest.mark.parametrize("kind", TEMPLATES)
 def test_whatever_is_offered_can_be_inserted(studio: mg.Studio, kind: TemplateKind, syntax: Syntax) -> None:
-    rows = name_rows(studio)[kind]
+    names = name_rows(studio)
+    rows = [*names[kind], *names[""]]
     assert {row["group"] for row in rows} == {"variable", "block", "macro"}
     assert "snippet" in {row["name"] for row in rows}
     for row in rows:

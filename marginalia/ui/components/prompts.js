@@ -61,7 +61,7 @@ export function render({ model }) {
     put(drafts[name] ?? each); marks(); offer(); clearTimeout(timer); ask()
   }
   function sheet(message) {
-    const other = message.key !== key
+    const other = message.key !== key, before = row()
     rows = message.rows; offers = message.names; wrong("")
     if (message.note || message.fresh) note.textContent = message.note
     if (other) { key = message.key; drafts = remembered(key) ?? {} }
@@ -69,7 +69,8 @@ export function render({ model }) {
     undone = message.before ?? (message.fresh || other ? null : undone); undo.hidden = !undone
     draw()
     // Another window saved: what is typed here stays, everything else follows.
-    if (message.fresh || other || message.note || !drafts[chosen]) { const kept = editor.selectionStart; choose(row() ? chosen : rows[0].name); editor.setSelectionRange(kept, kept) } else marks()
+    const moved = !before || !same(before, row())
+    if (message.fresh || other || message.note || (moved && !drafts[chosen])) { const kept = editor.selectionStart; choose(row() ? chosen : rows[0].name); editor.setSelectionRange(kept, kept) } else marks()
     if (message.fresh && Object.keys(drafts).length) note.textContent = "What you typed and did not save is here again."
     if (!dialog.open) { names.open = window.matchMedia("(min-width: 901px)").matches; dialog.showModal(); editor.focus() }
   }
@@ -82,7 +83,7 @@ export function render({ model }) {
     if (!document.execCommand("insertText", false, plain)) { editor.setRangeText(plain, from, editor.selectionEnd, "end"); typed() }
     if (to >= 0) editor.setSelectionRange(from + to, from + to)
   }
-  const matching = () => { const words = find.value.toLowerCase().split(/\s+/).filter(Boolean); return (offers[chosen] ?? []).filter((each) => words.every((word) => `${each.name} ${each.meaning}`.toLowerCase().includes(word))) }
+  const matching = () => { const words = find.value.toLowerCase().split(/\s+/).filter(Boolean); return [...(offers[chosen] ?? []), ...(offers[""] ?? [])].filter((each) => words.every((word) => `${each.name} ${each.meaning}`.toLowerCase().includes(word))) }
   function offer() {
     const kids = []
     let group = null
