@@ -11,18 +11,15 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
-from datetime import datetime
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import marginalia.errors
 from docs import words
-from docs.markdown import Undocumented, annotation, described, prose, table, titled
+from docs.markdown import Undocumented, annotation, default_of, described, prose, table, titled
+from docs.surface import extension_page
 from marginalia.cli.arguments import parser
 from marginalia.export import FORMATS
-from marginalia.extensions import api
-from marginalia.extensions.manager import Extensions
 from marginalia.formats import CODECS
 from marginalia.formats.stories import STORY_CODECS
 from marginalia.inference.dialect import Dialect
@@ -33,21 +30,6 @@ from marginalia.prompt.templates import TemplateKind, known_names
 
 HERE = Path(__file__).parent
 GENERATED = "<!-- Written by docs/generate.py. Do not edit. -->\n\n"
-SURFACE: Sequence[type] = (
-    api.Extension,
-    api.Host,
-    api.BookData,
-    api.UserData,
-    api.Insert,
-    api.Invocation,
-    api.Facts,
-    api.Panel,
-    api.Form,
-    api.Table,
-    api.View,
-    api.LoreFormat,
-    api.Exporter,
-)
 MODELS = (TurnInput, BookModel, ProviderModel, ProtocolModel, EntryModel)
 
 
@@ -68,19 +50,9 @@ def _event(event: type[events.Event], answer: str) -> str:
         paragraphs.append(f"A listener may answer with: {answer}.")
     if base is not events.Event:
         paragraphs.append(f"Has what `{base.__name__}` has{', and:' if own else '.'}")
-    rows = [(f"`{each.name}`", annotation(each.type), _default(each)) for each in own]
+    rows = [(f"`{each.name}`", annotation(each.type), default_of(each)) for each in own]
     shown = "\n\n" + table(("field", "type", "default"), rows) if rows else "\n"
     return "\n\n".join(paragraphs) + shown
-
-
-def _default(field: Field[Any]) -> str:
-    if is_dataclass(field.default):
-        return f"`{type(field.default).__name__}()`"
-    if isinstance(field.default, datetime):
-        return f"`{field.default:%Y-%m-%d}`"
-    if field.default is not MISSING:
-        return f"`{field.default!r}`"
-    return "" if field.default_factory is MISSING else "empty"
 
 
 def step_page() -> str:
@@ -218,36 +190,6 @@ def _spelling(action: argparse.Action) -> str:
         return str(action.metavar or action.dest)
     value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
     return ", ".join(action.option_strings) + value
-
-
-def extension_page() -> str:
-    """The surface that extensions build on."""
-    parts = [f"# The extension surface, version {api.API_VERSION}\n\n{prose(api)}\n"]
-    for kind in SURFACE:
-        parts.append(f"## {kind.__name__}\n\n{prose(kind)}\n")
-        if is_dataclass(kind):
-            rows = [(f"`{each.name}`", annotation(each.type), _default(each)) for each in fields(kind)]
-            parts.append(table(("field", "type", "default"), rows))
-        parts.append("".join(_methods(kind)))
-    parts.append(f"## studio.extensions\n\n{prose(Extensions)}\n")
-    parts.append("".join(_methods(Extensions)))
-    return "\n".join(parts)
-
-
-def _methods(kind: type) -> Iterator[str]:
-    for name, member in vars(kind).items():
-        if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
-            continue
-        signature = "" if isinstance(member, property) else _signature(member)
-        yield (
-            f"- `{name}{signature}`: " + prose(member).replace("\n", "\n  ").replace("\n  \n", "\n\n") + "\n"
-        )
-
-
-def _signature(function: Callable[..., object]) -> str:
-    found = inspect.signature(function)
-    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
-    return str(found.replace(parameters=plain[1:], return_annotation=inspect.Signature.empty))
 
 
 def error_page() -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, is_dataclass
+from datetime import datetime
+from typing import Any
 
 
 class Undocumented(Exception):
@@ -53,3 +56,14 @@ def titled(key: str, title: str) -> str:
 def annotation(value: object) -> str:
     """A type as it is written."""
     return f"`{value if isinstance(value, str) else getattr(value, '__name__', value)}`"
+
+
+def default_of(field: Field[Any]) -> str:
+    """The default of a field, as short as it can be said."""
+    if is_dataclass(field.default):
+        return f"`{type(field.default).__name__}()`"
+    if isinstance(field.default, datetime):
+        return f"`{field.default:%Y-%m-%d}`"
+    if field.default is not MISSING:
+        return f"`{field.default!r}`"
+    return "" if field.default_factory is MISSING else "empty"
