@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 
 from marginalia.ui.components.places import Appearance
+from marginalia.ui.first import TEMPLATE, first_text
 from marginalia.ui.preferences import (
     Looks,
     Panes,
@@ -19,6 +20,7 @@ from marginalia.ui.preferences import (
 )
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
+from marginalia.values import BookId
 
 if TYPE_CHECKING:
     from panel_material_ui.template.base import Page
@@ -56,8 +58,18 @@ class ShellView(View):
 
     def first(self) -> dict[str, Any]:
         """What the page is made with, so that nothing jumps when it is there."""
-        panes = self._panes
+        panes, document = self._panes, pn.state.curdoc
+        if document is not None:
+            asked = _asked("book")
+            document.template_variables["first_text"] = first_text(
+                self.desk.studio,
+                BookId(int(asked)) if asked.isdecimal() else None,
+                panes,
+                self._looks.preferences,
+                dark=self._dark,
+            )
         return {
+            "template": TEMPLATE,
             "sidebar_open": panes.left, "contextbar_open": panes.right, "sidebar_width": panes.left_width,
             "contextbar_width": panes.right_width, "dark_theme": self._dark,
         }  # fmt: skip
@@ -139,7 +151,7 @@ class ShellView(View):
             self._paint(dark=chosen.theme == "dark")
 
     def _scheme(self, said: Said) -> None:
-        if self._looks.preferences.theme == "system" and not _asked_for():
+        if self._looks.preferences.theme == "system" and not _asked("theme"):
             self._paint(dark=bool(said.get("dark")))
 
     def _paint(self, *, dark: bool) -> None:
@@ -157,15 +169,15 @@ class ShellView(View):
         self._looks.preferences = await aside(save_preferences, self.desk.studio, typed)
 
 
-def _asked_for() -> str:
-    """The theme that the page's address names, if it does."""
-    found: list[bytes] = (pn.state.session_args or {}).get("theme", []) if pn.state.curdoc else []
+def _asked(name: str) -> str:
+    """What the page's address says about *name*; empty where it says nothing."""
+    found: list[bytes] = (pn.state.session_args or {}).get(name, []) if pn.state.curdoc else []
     return found[0].decode("ascii", "ignore") if found else ""
 
 
 def _dark_at_first(looks: Looks) -> bool:
     """Whether the page begins dark: as its address says, as was chosen, or as the browser said last time."""
-    asked, chosen = _asked_for(), looks.preferences.theme
+    asked, chosen = _asked("theme"), looks.preferences.theme
     if asked:
         return asked == "dark"
     if chosen != "system":

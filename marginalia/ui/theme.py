@@ -49,6 +49,18 @@ THEME: dict[str, Any] = {
     "dark": {"palette": _DARK, **_FRAME},
 }
 
+
+def ground(*, dark: bool) -> dict[str, str]:
+    """The colours that a page begins with, before the theme is there: paper, ground, ink and rule."""
+    palette = _DARK if dark else _LIGHT
+    return {
+        "paper": palette["background"]["paper"],
+        "ground": palette["background"]["default"],
+        "ink": palette["text"]["primary"],
+        "rule": palette["divider"],
+    }
+
+
 _HAIRLINE = "1px solid var(--mui-palette-divider)"
 
 #: The page's own rules: a flat head, sides that are part of the paper, the inspector as a sheet below 500 pixels.

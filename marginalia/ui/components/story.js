@@ -75,6 +75,7 @@ export function render({ model }) {
   const empty = h("div", { class: "empty" }, h("p", {}, "Nothing is written yet."), h("p", { class: "quiet" }, "Say below where the story stands and what shall happen, then press Generate."))
 
   function window_(message) {
+    document.getElementById("mg-first")?.remove() // the text that stood in the page before this was here
     const anchor = [...known.values()].find((each) => each.el.getBoundingClientRect().bottom > box.getBoundingClientRect().top)
     const before = anchor?.el.getBoundingClientRect().top
     for (const data of message.parts) {
