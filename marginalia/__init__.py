@@ -41,11 +41,17 @@ if TYPE_CHECKING:
     from marginalia.pipeline.listener import GenerationListener
     from marginalia.pipeline.run import Run, StashKey
     from marginalia.pipeline.states import Outcome, Phase, RunState
+    from marginalia.prompt.budget import Budget, ContextTooSmall
+    from marginalia.prompt.diff import Diff
+    from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segments import Prompt
     from marginalia.prompt.stages import Insert
+    from marginalia.prompt.timeline import Timeline
     from marginalia.story.parts import Part, Summary
     from marginalia.story.search import snippet
     from marginalia.studio import Studio
+    from marginalia.studio.reruns import Rerun
+    from marginalia.studio.wishes import WhatIf
     from marginalia.values import (
         Book,
         Limits,
@@ -72,11 +78,17 @@ _HOMES: dict[str, str] = {
     "marginalia.pipeline.listener": "GenerationListener",
     "marginalia.pipeline.run": "Run StashKey",
     "marginalia.pipeline.states": "Outcome Phase RunState",
+    "marginalia.prompt.budget": "Budget ContextTooSmall",
+    "marginalia.prompt.diff": "Diff",
+    "marginalia.prompt.receipt": "Receipt",
     "marginalia.prompt.segments": "Prompt",
     "marginalia.prompt.stages": "Insert",
+    "marginalia.prompt.timeline": "Timeline",
     "marginalia.story.parts": "Part Summary",
     "marginalia.story.search": "snippet",
     "marginalia.studio": "Studio",
+    "marginalia.studio.reruns": "Rerun",
+    "marginalia.studio.wishes": "WhatIf",
     "marginalia.values": (
         "Book Limits Message NewPart Prompts Protocol Provider Regenerate Sampling Swipe Turn"
     ),
@@ -86,8 +98,11 @@ _MODULES = {"events": "marginalia.pipeline.events", "steps": "marginalia.pipelin
 
 __all__ = [
     "Book",
+    "Budget",
     "Busy",
     "ContextOverflow",
+    "ContextTooSmall",
+    "Diff",
     "Entry",
     "Final",
     "FormatError",
@@ -112,9 +127,11 @@ __all__ = [
     "Prompts",
     "Protocol",
     "Provider",
+    "Receipt",
     "Refused",
     "Regenerate",
     "RegexFilter",
+    "Rerun",
     "Run",
     "RunState",
     "Sampling",
@@ -126,10 +143,12 @@ __all__ = [
     "Swipe",
     "TemplateError",
     "TextFilter",
+    "Timeline",
     "TokenBudget",
     "Turn",
     "TurnInput",
     "ValidationProblem",
+    "WhatIf",
     "When",
     "events",
     "snippet",
