@@ -162,7 +162,7 @@ def resident() -> float:
 
 
 async def bare_loop() -> None:
-    """The control's process: a loop that looks at the clock until its input ends, and says what its longest wait was."""
+    """The control's process: a loop that looks at the clock until its input ends, and tells its longest wait."""
     watch = Watch()
     async with anyio.create_task_group() as group:
         group.start_soon(watch.tick)
