@@ -16,7 +16,7 @@ from marginalia.errors import MarginaliaError
 from marginalia.ui.components import Figures, Inspector, Keys
 from marginalia.ui.desk import Desk
 from marginalia.ui.explorer import Explorer
-from marginalia.ui.house import studio_of_visitor
+from marginalia.ui.house import studio_of_visitor, way_out
 from marginalia.ui.keys import KEYS, PLACES
 from marginalia.ui.lens import Lens
 from marginalia.ui.preferences import Looks
@@ -133,7 +133,7 @@ class Session:
         )
         return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
-            header=[MastheadView(desk, places=PLACES, go=self._go)],
+            header=[MastheadView(desk, places=(*PLACES, *way_out()), go=self._go)],
             sidebar=[self._left],
             sidebar_resizable=True,
             main=[workspace],

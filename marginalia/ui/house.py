@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bokeh.document import Document
     from bokeh.server.contexts import BokehServerContext
 
+SIGN_OUT = "./logout"
 _LOCAL = "local"
 _NOBODY = "Nobody is signed in here any more. Reload the page, and sign in again."
 _log = logging.getLogger(__name__)
@@ -150,6 +151,12 @@ def studio_of_visitor() -> Studio:
         user, login=bool(config.basic_auth or config.oauth_provider), vouched=bool(config.oauth_provider)
     )
     return _house.studio_of(user)
+
+
+def way_out() -> tuple[tuple[str, str, str], ...]:
+    """The place where whoever is signed in signs out, as the list of places has it; none without a login."""
+    user = pn.state.user if pn.state.curdoc is not None else None
+    return ((SIGN_OUT, f"Sign out ({user})", ""),) if user else ()
 
 
 def guard(admitted: Iterable[str] | None = None) -> None:

@@ -209,6 +209,16 @@ def test_neither_finds_a_way_to_what_is_the_other_s(house: House, come) -> None:
         story_part = mara.page.get_by_role("article", name=f"Part {number + 1}", exact=True)
         expect(story_part).to_contain_text(f"{SECRET} text {number}, at night.")
     expect(mara.page.get_by_role("article", name="Part 4", exact=True)).to_contain_text(f"{SECRET} rises.")
+    leave(mara, house)
+
+
+def leave(mara: Someone, house: House) -> None:
+    """Sign out, and find the door closed."""
+    mara.page.get_by_role("button", name="Places").click()
+    mara.page.get_by_role("menuitem", name="Sign out (mara)").click()
+    expect(mara.page.get_by_text("You are signed out.")).to_be_visible()
+    mara.page.goto(f"{house.address}?book={house.book}")
+    expect(mara.page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 def look_around(page: Page) -> None:

@@ -28,7 +28,7 @@ export function render({ model }) {
     fill(books, model.books, model.book); fill(providers, model.providers, model.provider); fill(protocols, model.protocols, model.protocol)
     dot.className = "dot " + model.state.kind; dot.title = model.state.text; state.textContent = model.state.short
   }
-  const places = () => menu.replaceChildren(...model.places.map(([name, label, key]) => h("button", { role: "menuitem", type: "button", tabIndex: -1, onclick: () => { menu.hidePopover(); say("place", { name }) } }, h("span", {}, label), key ? h("kbd", { "aria-hidden": "true" }, key) : null)))
+  const places = () => menu.replaceChildren(...model.places.map(([name, label, key]) => h("button", { role: "menuitem", type: "button", tabIndex: -1, onclick: () => { menu.hidePopover(); name.startsWith("./") ? window.location.assign(name) : say("place", { name }) } }, h("span", {}, label), key ? h("kbd", { "aria-hidden": "true" }, key) : null)))
   model.on(["books", "book", "providers", "provider", "protocols", "protocol", "state"], draw); model.on("places", places)
   const say = connect(model, {}); draw(); places()
   return bar
