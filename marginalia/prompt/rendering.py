@@ -24,6 +24,7 @@ PROCESSES = 2
 LONG = 20_000
 """Characters of a template from which on it makes so many objects that others could notice."""
 _PATIENCE = 30.0
+_MOST_WAITING = 6
 
 
 class Renders(Protocol):
@@ -70,6 +71,7 @@ class Rendering:
         self._idle: list[JinjaWorker] = []
         self._all: list[JinjaWorker] = []
         self._closed = False
+        self._waiting = 0
 
     def render(
         self,
@@ -121,6 +123,11 @@ class Rendering:
         """How many processes there are for this person."""
         return len(self._all)
 
+    @property
+    def waiting(self) -> int:
+        """How many templates wait for a process."""
+        return self._waiting
+
     def close(self) -> None:
         """End the processes; what they were rendering fails."""
         with self._lock:
@@ -132,7 +139,9 @@ class Rendering:
     @contextmanager
     def _worker(self) -> Generator[JinjaWorker, None, None]:
         """A process for one template; one that a macro of an extension holds on to is not waited for forever."""
-        if not self._free.acquire(timeout=_PATIENCE):
+        with self._queued():
+            free = self._free.acquire(timeout=_PATIENCE)
+        if not free:
             raise TemplateError("The template was not rendered: those before it have not come back.")
         try:
             worker = self._taken()
@@ -143,6 +152,21 @@ class Rendering:
                     self._idle.append(worker)
         finally:
             self._free.release()
+
+    @contextmanager
+    def _queued(self) -> Generator[None, None, None]:
+        """A place in the queue; whoever waits holds one of the threads that everybody shares."""
+        with self._lock:
+            if self._waiting >= _MOST_WAITING:
+                raise TemplateError(
+                    "The template was not rendered: too many of yours wait already. Try again in a moment."
+                )
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
 
     def _taken(self) -> JinjaWorker:
         with self._lock:

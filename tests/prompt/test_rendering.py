@@ -225,6 +225,41 @@ def test_only_jinja_goes_to_a_process_and_only_with_several_people() -> None:
         with_several.render("{{ user }}", context=new_context(), syntax="jinja")
 
 
+def test_one_person_cannot_take_all_threads() -> None:
+    """Two templates work, six wait for them, and those beyond are refused at once."""
+    rendering, hold, began = Rendering(lambda: True, seconds=30.0), threading.Event(), threading.Semaphore(0)
+
+    def wait(_: Invocation) -> str:
+        began.release()
+        hold.wait(20)
+        return "x"
+
+    macros, results = MACROS.with_macro("wait", wait), list[str]()
+
+    def work() -> None:
+        results.append(
+            rendering.render("{{ wait }}", context=new_context(), syntax="jinja", macros=macros).text
+        )
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        assert all(began.acquire(timeout=20) for _ in range(2))
+        deadline = time.monotonic() + 20
+        while rendering.waiting < 6 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with pytest.raises(TemplateError, match="too many of yours"):
+            rendering.render("{{ user }}", context=new_context(), syntax="jinja")
+        assert rendering.render("{{user}}", context=new_context()).text == "Alice"
+    finally:
+        hold.set()
+        for thread in threads:
+            thread.join(20)
+        rendering.close()
+    assert results == ["x"] * 8
+
+
 def test_closing_ends_what_is_being_rendered() -> None:
     rendering = Rendering(lambda: True, seconds=60.0)
     begun = threading.Event()

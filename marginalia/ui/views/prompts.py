@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+
+import anyio.to_thread
 
 from marginalia.errors import InvalidInput
 from marginalia.studio.prompting import PROMPTS
@@ -130,13 +133,16 @@ class PromptsView(View):
     async def _checked(self, name: str, said: Said) -> bool:
         """Whether a template can be read at all; says what is to be said about it."""
         source, kind = str(said.get("text") or "")[:LONGEST], cast("TemplateKind", name)
-        check = await aside(
+        job = partial(
             self.desk.studio.prompting.check,
             source,
             kind=kind,
             syntax=_syntax(said),
             known=slots_of(self.desk.prompt),
         )
+        check = await anyio.to_thread.run_sync(
+            job
+        )  # waited for also when given up: one thread for each sheet
         self._sheet.tell("lint", name=name, at=said.get("at"), **lint_row(source, check))
         return check.valid
 
