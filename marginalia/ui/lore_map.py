@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d, TapTool
+from bokeh.models import BasicTicker, ColumnDataSource, FixedTicker, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
 from marginalia.ui.words import count
@@ -64,6 +64,7 @@ class LoreMap:
                 axis_line_color=None, major_tick_line_color=None, minor_tick_line_color=None,
                 major_label_text_color=_QUIET, major_label_text_font_size="11px",
             )  # fmt: skip
+        plot.xaxis[0].ticker = BasicTicker(min_interval=1, num_minor_ticks=0)
         cells = plot.rect(
             x="part", y="row", width=0.88, height=0.8, color="colour", fill_alpha="alpha", line_alpha=0,
             nonselection_fill_alpha="alpha", hover_line_alpha=1, source=self._cells,
