@@ -20,9 +20,11 @@ def described(names: Iterable[str], sentences: Mapping[str, str], what: str) -> 
     known = {name: text for key, text in sentences.items() for name in key.split(", ")}
     missing, left_over = [name for name in wanted if name not in known], set(known) - set(wanted)
     if missing or left_over:
-        raise Undocumented(
-            f"{what} lacks {missing or 'nothing'}, and has {sorted(left_over) or 'nothing'} too much"
-        )
+        faults = [
+            f"lacks {missing}" if missing else "",
+            f"has {sorted(left_over)} too much" if left_over else "",
+        ]
+        raise Undocumented(f"{what} {' and '.join(filter(None, faults))}")
     return {name: known[name] for name in wanted}
 
 
