@@ -139,12 +139,16 @@ def _local_state(studio: Studio) -> dict[str, str]:
         case LocalStatus.STARTING:
             return {"kind": "starting", "short": "starting…", "text": "The bundled model is starting."}
         case LocalStatus.READY:
-            return {"kind": "ready", "short": "", "text": "The bundled model is ready."}
+            return {
+                "kind": "ready",
+                "short": "",
+                "text": f"The bundled model is ready. {local.where_log}".strip(),
+            }
         case LocalStatus.FAILED:
             return {
                 "kind": "failed",
                 "short": "failed",
-                "text": "The bundled model ended. The next Generate starts it anew.",
+                "text": f"The bundled model ended. The next Generate starts it anew. {local.where_log}".strip(),
             }
         case LocalStatus.STOPPED:
             return {"kind": "idle", "short": "", "text": "The bundled model starts with the first Generate."}

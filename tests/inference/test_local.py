@@ -255,6 +255,27 @@ class TestRunning:
         assert report.models == ("SmolLM2-135M-Instruct",)
         assert report.context == 8192
         assert report.counting
+        assert report.counting_texts == "llama.cpp /tokenize"
+
+    async def test_many_texts_counted_in_one_request_have_the_counts_that_each_has_alone(
+        self, models: Models
+    ) -> None:
+        models.local.stop()
+        assert await models.count_texts(PROVIDER, ["one"]) == ({}, "")
+        await models.local.start()
+        texts = [
+            "Hello world",
+            " world\n\n",
+            "",
+            "<|im_start|>x",
+            "Mara's 灯塔 🕯️ — “no”.",
+            "The lamp. " * 500,
+        ]
+        together, way = await models.count_texts(PROVIDER, texts)
+        alone = {text: (await models.count_texts(PROVIDER, [text]))[0][text] for text in texts}
+        assert way == "llama.cpp /tokenize"
+        assert together == alone
+        assert (together["Hello world"], together[""]) == (2, 0)
 
     async def test_its_key_stands_in_no_process_list(self, models: Models) -> None:
         await models.local.start()
