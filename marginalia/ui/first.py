@@ -37,6 +37,7 @@ TEMPLATE = """{% extends "base.html" %}
 _STYLE = """
 body { background: %(paper)s !important; }
 #mg-first { %(variables)s position: fixed; inset: 0; z-index: 1; pointer-events: none; background: %(paper)s; color: %(ink)s; overflow: hidden; }
+#mg-first * { box-sizing: border-box; }
 #mg-first .head { position: absolute; inset: 0 0 auto; height: 52px; border-bottom: 1px solid %(rule)s; }
 #mg-first .side { position: absolute; top: 53px; bottom: 0; background: %(ground)s; }
 #mg-first .left { left: 0; width: %(left)spx; border-right: 1px solid %(rule)s; } #mg-first .right { right: 0; width: %(right)spx; border-left: 1px solid %(rule)s; }

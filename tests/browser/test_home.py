@@ -56,19 +56,9 @@ def test_a_book_is_made_copied_found_exported_deleted_and_comes_back(
     copy = shelf.get_by_role("listbox", name="Books").get_by_role("option", name="The Ferry (copy)")
     expect(copy).to_have_attribute("aria-selected", "true")
 
-    shelf.get_by_label("Format").select_option("md")
-    shelf.get_by_text("What of it, and how").click()
-    shelf.get_by_label("From part").fill("two")
-    shelf.get_by_role("button", name="Export").click()
-    expect(shelf.get_by_role("alert")).to_contain_text("is no number of a part")
-    shelf.get_by_label("From part").fill("1")
-    shelf.get_by_label("Author").fill("Ada Rower")
-    with page.expect_download() as coming:
-        shelf.get_by_role("button", name="Export").click()
-    written = coming.value.path().read_text()
+    written = exported(page, shelf)
     assert "Ada waits at the quay." in written
     assert "Ada Rower" in written
-    assert coming.value.suggested_filename.endswith(".md")
 
     shelf.get_by_role("button", name="Delete book").click()
     expect(copy).to_have_count(0)
@@ -79,6 +69,20 @@ def test_a_book_is_made_copied_found_exported_deleted_and_comes_back(
     expect(chosen).to_have_text("The Ferry (copy)")
     expect(page.get_by_text("Ada waits at the quay.").first).to_be_visible()
     assert page.evaluate("window.pwned") is None
+
+
+def exported(page: Page, shelf: Locator) -> str:
+    shelf.get_by_label("Format").select_option("md")
+    shelf.get_by_text("What of it, and how").click()
+    shelf.get_by_label("From part").fill("two")
+    shelf.get_by_role("button", name="Export").click()
+    expect(shelf.get_by_role("alert")).to_contain_text("is no number of a part")
+    shelf.get_by_label("From part").fill("1")
+    shelf.get_by_label("Author").fill("Ada Rower")
+    with page.expect_download() as coming:
+        shelf.get_by_role("button", name="Export").click()
+    assert coming.value.suggested_filename.endswith(".md")
+    return coming.value.path().read_text()
 
 
 def test_a_backup_goes_out_is_looked_into_and_takes_the_book_back(

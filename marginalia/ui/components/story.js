@@ -8,7 +8,9 @@ export function render({ model }) {
 
   const pin = () => { if (follow) box.scrollTop = box.scrollHeight }
   const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 80
+  let tall = 0
   box.addEventListener("scroll", () => {
+    if (box.clientHeight !== tall) return // what stands below has just grown or gone; nobody scrolled
     follow = near() && last >= total
     toEnd.hidden = follow || total === 0
     if (asking) return
@@ -16,7 +18,7 @@ export function render({ model }) {
     else if (box.scrollHeight - box.scrollTop - box.clientHeight < 600 && last < total) { asking = true; say("more", { up: false }) }
   }, { passive: true })
   new ResizeObserver(pin).observe(book)
-  new ResizeObserver(pin).observe(box)
+  new ResizeObserver(() => { tall = box.clientHeight; pin() }).observe(box)
 
   // One menu, moved to the part that asks for it.
   const item = (label, what, key) => h("button", { role: "menuitem", "data-what": what, onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)

@@ -41,6 +41,7 @@ class RecordsView(View):
             **{name: self._guarded(each) for name, each in handlers.items()},
         )
         self._open, self._chosen = False, 0
+        self._note, self._undo = "", 0  # what was done last, and what it could be taken back by
         self.follow("library", "book", then=self._changed)
 
     def __panel__(self) -> RecordShelf:
@@ -48,7 +49,7 @@ class RecordsView(View):
 
     async def open(self) -> None:
         """Show the list."""
-        self._open = True
+        self._open, self._note, self._undo = True, "", 0
         book = self.desk.book
         self._chosen = (WORDS[self._kind].used(book) or 0) if book is not None else 0
         await self._show(fresh=True)
@@ -57,6 +58,7 @@ class RecordsView(View):
         """The handler; what it raises is said in the dialog, where the eye is."""
 
         async def handle(said: Said) -> None:
+            self._note, self._undo = "", 0
             try:
                 await handler(said)
             except Exception as error:  # noqa: BLE001 - the border between a click and the page
@@ -71,7 +73,7 @@ class RecordsView(View):
         if self._open:
             await self._show()
 
-    async def _show(self, *, note: str = "", undo: int = 0, fresh: bool = False) -> None:
+    async def _show(self, *, fresh: bool = False) -> None:
         studio, book, words = self.desk.studio, self.desk.book, WORDS[self._kind]
         rows = await aside(record_rows, studio, self._kind, book)
         if self._chosen not in {row["id"] for row in rows}:
@@ -79,12 +81,13 @@ class RecordsView(View):
         self._shelf.tell(
             "shelf", rows=rows, trash=await aside(record_trash, studio, self._kind), chosen=self._chosen,
             title=words.title, create=words.create, none=words.none, about=words.about, book=book is not None,
-            note=note, undo=undo, fresh=fresh,
+            note=self._note, undo=self._undo, fresh=fresh,
         )  # fmt: skip
 
     async def _again(self, note: str, *, undo: int = 0) -> None:
+        self._note, self._undo = note, undo
         await self.desk.refresh_library()
-        await self._show(note=note, undo=undo)
+        await self._show()
         await self.desk.refresh()
 
     async def _edit(self, said: Said) -> None:
@@ -97,7 +100,8 @@ class RecordsView(View):
             await self.desk.choose(provider=number)
         else:
             await self.desk.choose(protocol=number)
-        await self._show(note="This book uses it now.")
+        self._note = "This book uses it now."
+        await self._show()
 
     async def _duplicate(self, said: Said) -> None:
         self._chosen = await aside(duplicate_record, self.desk.studio, self._kind, int(said["id"]))
