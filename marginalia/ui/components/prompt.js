@@ -1,6 +1,6 @@
 // What is sent, message by message; to search, to copy, to compare with another prompt.
 export function render({ model }) {
-  const list = h("div", { class: "messages" }), diff = h("div", { class: "differences", hidden: true }), top = h("p", { class: "top quiet" }), meter = h("p", { class: "top quiet meter" })
+  const list = h("div", { class: "messages" }), diff = h("div", { class: "differences", hidden: true }), top = h("p", { class: "top quiet" }), meter = h("p", { class: "top quiet meter" }), troubles = h("ul", { class: "troubles", role: "status", "aria-label": "What went wrong", hidden: true })
   const search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search the prompt" }), hits = h("span", { class: "quiet figure hits" })
   const compare = h("select", { "aria-label": "Compare with", class: "compare" })
   const copy = h("select", { "aria-label": "Copy", class: "copy" }, h("option", { value: "" }, "Copy"), ["text", "json", "curl"].map((form) => h("option", { value: form }, { text: "as text", json: "as JSON", curl: "as curl" }[form])))
@@ -11,7 +11,7 @@ export function render({ model }) {
   const plan = h("div", { class: "differences", hidden: true }), sure = h("button", { class: "go", type: "button", onclick: () => say("again") }, "Send as a new swipe")
   const deal = h("div", { class: "deal", hidden: true }, sure, h("button", { class: "link", type: "button", onclick: () => { say("leave"); was.focus() } }, "Cancel"))
   const status = h("span", { class: "quiet copied", role: "status" })
-  const box = h("div", { class: "prompt" }, mark, h("div", { class: "tools" }, search, hits, compare, copy), h("div", { class: "body scroll", tabIndex: 0, role: "region", "aria-label": "Prompt" }, top, once, deal, plan, meter, status, list, diff))
+  const box = h("div", { class: "prompt" }, mark, h("div", { class: "tools" }, search, hits, compare, copy), h("div", { class: "body scroll", tabIndex: 0, role: "region", "aria-label": "Prompt" }, top, troubles, once, deal, plan, meter, status, list, diff))
   let rows = [], timer = null, query = ""
   const put = (at, found) => {
     const el = message_(rows[at], at, query, found), old = list.children[at]
@@ -40,7 +40,7 @@ export function render({ model }) {
   const told = (text) => { status.textContent = text; setTimeout(() => { status.textContent = "" }, 4000) }
   const say = connect(model, {
     prompt: (message) => {
-      top.textContent = message.top; meter.replaceChildren(...stressed(message.meter)); meter.hidden = !message.meter
+      top.textContent = message.top; troubles.hidden = !message.troubles.length; troubles.replaceChildren(...message.troubles.map((text) => h("li", {}, text))); meter.replaceChildren(...stressed(message.meter)); meter.hidden = !message.meter
       mark.hidden = !message.mark; mark.firstChild.textContent = message.mark
       rows.length = message.total
       const found = { count: 0 }

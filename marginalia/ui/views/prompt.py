@@ -71,7 +71,8 @@ class PromptView(View):
             else "Sent for a part"
         )
         self._reader.tell(
-            "prompt", first=first, total=len(rows), changed=changed, mark=mark, top=self._top(rows), meter=self._meter()
+            "prompt", first=first, total=len(rows), changed=changed, mark=mark, top=self._top(rows),
+            meter=self._meter(), troubles=self._troubles(),
         )  # fmt: skip
         self._offer()
 
@@ -85,6 +86,13 @@ class PromptView(View):
         facts = [tokens, look.receipt.model, look.receipt.protocol]
         fired = ", ".join(note.name for note in look.receipt.lore if note.active)
         return f"{' · '.join(filter(None, facts))}." + (f" Lore: {fired}." if fired else "")
+
+    def _troubles(self) -> list[str]:
+        """What went wrong while the prompt was built, each with its owner; what a book lacks is said at the top."""
+        prompt: Prompt | None = self.desk.prompt
+        if prompt is None or self._lens.look is not None:
+            return []
+        return list(dict.fromkeys(each.text for each in prompt.problems if each.source != "book"))
 
     def _meter(self) -> str:
         look, beginning = self._lens.look, self._lens.beginning
