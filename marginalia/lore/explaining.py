@@ -23,12 +23,13 @@ _PERCENT = 100
 class Explanation:
     """Puts the outcome of one entry into words."""
 
-    __slots__ = ("_case", "_row", "_turn")
+    __slots__ = ("_case", "_gates", "_row", "_turn")
 
     def __init__(self, turn: Activation, case: Case) -> None:
         self._turn = turn
         self._case = case
         self._row = case.row
+        self._gates: tuple[Gate, ...] | None = None
 
     def tokens(self) -> int:
         """The tokens of the payload as it is stored."""
@@ -36,6 +37,11 @@ class Explanation:
 
     def gates(self) -> tuple[Gate, ...]:
         """Every condition that the entry has, each with its result; an entry is in when all of them hold."""
+        if self._gates is None:
+            self._gates = self._all_gates()
+        return self._gates
+
+    def _all_gates(self) -> tuple[Gate, ...]:
         return (
             self._enabled(),
             self._negative_tags(),

@@ -45,11 +45,12 @@ def replay(candidates: Sequence[Candidate], scans: Iterable[Scan]) -> Iterator[t
     the first scan. Whoever reads may stop at any turn, or do something else in between.
     """
     matcher = Matcher.of(candidates)
+    timed = any(each.entry.when.sticky or each.entry.when.cooldown for each in candidates)
     timing: Timing | None = None
     for scan in scans:
         turn = scan if timing is None else replace(scan, timing=timing)
         verdicts = Activation(matcher, turn).verdicts()
-        timing = Timing.of(turn.timing.next_state(verdicts, turn.parts))
+        timing = Timing.of(turn.timing.next_state(verdicts, turn.parts)) if timed else Timing()
         yield verdicts
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -12,9 +11,9 @@ import param
 from marginalia.errors import NotFound
 from marginalia.lore.book import Entry
 from marginalia.pipeline.events import ProcessLorebooks
-from marginalia.studio.lore_map import StoryMap, story_map
 from marginalia.studio.lore_story import History, Moment, Source, decide
 from marginalia.ui.marks import scanned
+from marginalia.ui.replaying import Replaying
 from marginalia.ui.shelving import folders
 from marginalia.ui.work import Newest, aside
 from marginalia.values import BookId, EntryId, NewPart
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from marginalia.pipeline.run import Run
     from marginalia.ui.desk import Desk
     from marginalia.values import Book, LorebookId, Turn
-
-MOST_ROWS = 24
-MOST_PARTS = 120
-_REST = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +49,6 @@ class Explorer(param.Parameterized):
     findings = param.Parameter(
         default=None, doc="What came of it: Findings, or None for a book without lore."
     )
-    map = param.Parameter(default=None, doc="The story again, part by part: a StoryMap.")
-    mapping = param.Boolean(default=False, doc="Whether the map is being made.")
     shelves = param.Integer(default=0, doc="Grows when the lorebooks shall be opened.")
     world = param.Parameter(default=None, doc="The lorebook that is looked at; None: all that the book uses.")
     spread = param.Boolean(default=False, doc="Whether it shall lie over the page.")
@@ -66,17 +59,14 @@ class Explorer(param.Parameterized):
         self.source = Source()
         self.draft: Entry | None = None
         self.opened: EntryId | None = None
-        self.map_open = False
         self._begun = False
         self._followed: BookId | None = None
         self._moment: tuple[Turn, Moment] | None = None
         self._looked: tuple[Moment, History] | None = None
         self._history: tuple[tuple[int, int], History] | None = None
         self._rows: dict[int, tuple[Verdict, dict[str, Any]]] = {}
-        self._mapped: tuple[object, ...] = ()
-        self._ended = Event()
         self._looks = Newest(self._look)
-        self._maps = Newest(self._make_map)
+        self.replaying = Replaying(self)
         self._listening: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -85,7 +75,7 @@ class Explorer(param.Parameterized):
             return
         self._begun = True
         self.desk.errands.start(self._looks.serve())
-        self.desk.errands.start(self._maps.serve())
+        self.desk.errands.start(self.replaying.serve())
         # Also when the same thing still keeps the prompt from being sent: something may have been typed.
         self.desk.param.watch(  # pyright: ignore[reportUnknownMemberType]
             self._turned, ["prompt", "unsendable"], onlychanged=False
@@ -109,19 +99,6 @@ class Explorer(param.Parameterized):
         """See what an entry would do that is not stored yet."""
         self.opened, self.draft = draft.id, draft
         self._looks.ask()
-
-    def unfold_map(self, *, on: bool) -> None:
-        """Keep the map up to date, or do not; folding it away ends what is being made."""
-        self.map_open = on
-        if on:
-            self._mapped = ()
-            self._looks.ask()
-        else:
-            self.cancel_map()
-
-    def cancel_map(self) -> None:
-        """End the replay that runs; the map stays as it was."""
-        self._ended.set()
 
     def explore(self, world: LorebookId | None) -> None:
         """Look at a lorebook that the book need not use, with its request and story; ``None``: at the book's own."""
@@ -188,7 +165,7 @@ class Explorer(param.Parameterized):
         prompt = desk.prompt if plain and self.world is None else None
         lore = tuple(prompt.lore) if prompt is not None else None
         self.findings = await aside(self._find, moment, history, lore)
-        self._keep_map(moment, history)
+        self.replaying.keep(moment, history, self.findings)
 
     async def _now(self, book: Book) -> Moment | None:
         """What the next turn sees: as the preview saw it, or, where there is none, as it is stored."""
@@ -236,40 +213,6 @@ class Explorer(param.Parameterized):
             known = before.get(id(verdict))
             self._rows[id(verdict)] = known if known is not None else (verdict, _row(verdict))
         return tuple(row for _, row in self._rows.values())
-
-    # The map.
-
-    def _keep_map(self, moment: Moment, history: History) -> None:
-        wanted = (*map(id, moment.lorebooks), id(history), self.draft, self.opened)
-        if self.map_open and wanted != self._mapped:
-            self._mapped = wanted
-            self._ended.set()
-            self._maps.ask()
-
-    async def _make_map(self) -> None:
-        await asyncio.sleep(_REST)
-        looked, findings = self._looked, self.findings
-        if looked is None or findings is None:
-            return
-        moment, history = looked
-        self._ended = ended = Event()
-        self.mapping = True
-        try:
-            made: StoryMap | None = await aside(
-                story_map, moment, history, self.draft,
-                shown=self._shown(findings), most=MOST_PARTS, ended=ended,
-            )  # fmt: skip
-        finally:
-            ended.set()
-            self.mapping = False
-        if made is not None:
-            self.map = made
-
-    def _shown(self, findings: Findings) -> list[EntryId]:
-        """The entries of the map: the open one, then those that are in, nearly in, and the others."""
-        rank = {"in": 1, "nearly": 2, "out": 3}
-        rows = sorted(findings.rows, key=lambda row: 0 if row["id"] == self.opened else rank[row["state"]])
-        return [EntryId(row["id"]) for row in rows[:MOST_ROWS]]
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

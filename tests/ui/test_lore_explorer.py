@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from marginalia import Match, Pattern, Studio, TextFilter, Turn, When
-from marginalia.studio.lore_map import story_map
+from marginalia.lore.book import Scope
+from marginalia.studio.lore_map import Cell, story_map, with_row_again
 from marginalia.studio.lore_story import Source
 from marginalia.ui.desk import Desk
 from marginalia.ui.explorer import Explorer, Findings
@@ -136,20 +137,84 @@ async def test_a_map_that_is_not_wanted_any_more_ends(explorer: Explorer) -> Non
     assert story_map(**pieces(explorer), shown=[EntryId(1)], most=9, ended=ended) is None
 
 
+async def test_the_row_of_a_draft_is_made_anew_at_once_where_no_other_entry_has_a_say(
+    explorer: Explorer, studio: Studio
+) -> None:
+    shown = [each.id for each in entries(studio)]
+    around = pieces(explorer) | {"ended": Event()}
+    before = story_map(**around, shown=shown, most=9)
+    assert before is not None
+    bell = entries(studio)[1]
+    for draft in (
+        replace(bell, match=Match(any=(Pattern(text="waits"),))),
+        replace(bell, match=Match(any=(Pattern(text="nowhere"),)), name="Gong"),
+    ):
+        around["draft"] = draft
+        whole, quick = story_map(**around, shown=shown, most=9), with_row_again(before, **around)
+        assert whole is not None
+        assert quick is not None
+        assert (quick.fired, quick.last) == (whole.fired, whole.last)
+        assert sorted(quick.cells, key=place) == sorted(whole.cells, key=place)
+    grouped = replace(bell, when=When(groups=("g",)))
+    recursive = replace(bell, scope=Scope(recursive=True))
+    for draft in (grouped, recursive, replace(bell, id=EntryId(99))):
+        assert with_row_again(before, **(around | {"draft": draft})) is None
+    limited = replace(around["moment"].book, settings={"lore_tokens": 5})
+    around["moment"] = replace(around["moment"], book=limited)
+    assert with_row_again(before, **around) is None
+
+
+def place(cell: Cell) -> tuple[int, int]:
+    return cell.row, cell.part
+
+
+async def test_another_lorebook_than_the_books_is_looked_at_with_its_request_and_story(
+    explorer: Explorer, studio: Studio, book: Book
+) -> None:
+    other = studio.lorebooks.create(name="Other")
+    gong = studio.lorebooks.add_entry(other, name="Gong", match=Match(any=(Pattern(text="gong"),)))
+    version = studio.version(book)
+    explorer.desk.typed({"instructions": "A gong."})
+    explorer.explore(other.id)
+    await until(lambda: states(explorer) == {"Gong": "in"})
+    explorer.desk.typed({"instructions": "Nothing."})
+    await until(lambda: states(explorer) == {"Gong": "out"})
+    explorer.replaying.unfold(on=True)
+    explorer.try_out(replace(gong, match=Match(any=(Pattern(text="bell"),))))
+    await until(lambda: explorer.replaying.map is not None and explorer.replaying.map.last == {gong.id: 2})
+    explorer.explore(None)
+    await until(lambda: set(states(explorer)) == {"Varro", "Bell"})
+    assert studio.version(book) == version
+
+
+async def test_lore_is_explained_in_a_book_that_has_no_model(studio: Studio, book: Book) -> None:
+    bare = studio.books.save(replace(book, provider_id=None, protocol_id=None))
+    desk = Desk(studio)
+    await desk.open(bare.id)
+    explorer = Explorer(desk)
+    explorer.begin()
+    desk.typed({"instructions": "Varro!"})
+    await until(lambda: states(explorer).get("Varro") == "in")
+    desk.typed({"instructions": "A bell."})
+    await until(lambda: states(explorer).get("Bell") == "in" and states(explorer).get("Varro") == "out")
+    desk.close()
+    await asyncio.sleep(0)
+
+
 async def test_the_map_follows_a_draft(explorer: Explorer, studio: Studio) -> None:
-    explorer.unfold_map(on=True)
-    await until(lambda: explorer.map is not None)
+    explorer.replaying.unfold(on=True)
+    await until(lambda: explorer.replaying.map is not None)
     bell = entries(studio)[1]
     explorer.try_out(replace(bell, match=Match(any=(Pattern(text="waits"),)), when=When()))
-    await until(lambda: explorer.map.last.get(bell.id) == 1)
-    assert explorer.map.rows[0] == (bell.id, "Bell")
+    await until(lambda: explorer.replaying.map.last.get(bell.id) == 1)
+    assert explorer.replaying.map.rows[0] == (bell.id, "Bell")
 
 
 async def test_exploring_stores_nothing(explorer: Explorer, studio: Studio, book: Book) -> None:
     before = studio.version(book)
-    explorer.unfold_map(on=True)
+    explorer.replaying.unfold(on=True)
     explorer.look(Source(kind="end"))
-    await until(lambda: explorer.map is not None)
+    await until(lambda: explorer.replaying.map is not None)
     assert studio.version(book) == before
 
 

@@ -16,6 +16,7 @@ class LoreExplorer(Piece):
 
     map = Child(doc="The picture of the replay.")
     mapping = param.Boolean(default=False, doc="Whether the replay runs.")
+    share = param.String(default="", doc="How far the replay is.")
     map_text = param.String(default="", doc="The replay in a sentence.")
     parts = param.Integer(default=0, doc="How many parts the branch has.")
     lorebooks = param.List(default=[], doc="Pairs of id and name: where entries can be moved.")

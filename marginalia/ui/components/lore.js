@@ -37,7 +37,7 @@ export function render({ model }) {
   const mapFold = button("Replay", "What lore would have done at every part of the story", () => unfold(mapBox.hidden), { "aria-expanded": "false", "aria-label": "Replay" })
   const mapBox = h("div", { class: "map scroll", hidden: true, role: "region", "aria-label": "Replay map" }, model.get_child("map"))
   const unfold = (on) => { mapBox.hidden = !on; mapFold.setAttribute("aria-expanded", String(on)); say("map", { on }); mapped() }
-  const mapped = () => { mapText.textContent = mapBox.hidden ? "" : model.mapping ? "reading the story…" : model.map_text; cancel.hidden = mapBox.hidden || !model.mapping }
+  const mapped = () => { mapText.textContent = mapBox.hidden ? "" : model.mapping ? `reading the story… ${model.share}` : model.map_text; cancel.hidden = mapBox.hidden || !model.mapping }
 
   const frame = h("div", { class: "lore" },
     away, h("div", { class: "tools" }, search, folder, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
@@ -163,7 +163,7 @@ export function render({ model }) {
     problem: (message) => { const own = Object.keys(message.errors).length; if (own) { detail.form?.problem(message.errors, message.text); detail.more?.problem(message.errors) } },
   })
   model.on(["world", "spread"], elsewhere); model.on("lorebooks", () => { if (picking) bulk() })
-  model.on(["mapping", "map_text"], mapped); model.on("parts", sources)
+  model.on(["mapping", "map_text", "share"], mapped); model.on("parts", sources)
   sources(); mapped(); sift(); requestAnimationFrame(elsewhere)
   return frame
 }

@@ -19,6 +19,7 @@ from marginalia.values import EntryId
 if TYPE_CHECKING:
     from marginalia.lore.verdicts import Verdict
     from marginalia.studio.lore_edits import LoreEdit
+    from marginalia.studio.lore_map import StoryMap
     from marginalia.studio.lore_story import Kind
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
@@ -41,17 +42,20 @@ class LoreView(View):
         self._list.hear(
             ready=self._ready, open=self._open, shut=self._shut, draft=self._draft, save=self._save,
             delete=self._delete, new=self._new, source=self._source, map=self._unfold,
-            cancel=lambda _: explorer.cancel_map(), shelves=self._shelves, many=self._many, undo=self._undo,
+            cancel=lambda _: explorer.replaying.cancel(), shelves=self._shelves, many=self._many, undo=self._undo,
             home=lambda _: explorer.explore(None), small=self._small,
         )  # fmt: skip
         self._told: dict[int, dict[str, Any]] = {}
         self._form: EntryId | None = None
         self._done: LoreEdit | None = None
+        self._drawn: StoryMap | None = None
         self.follow("tab", then=self._update)
         self.follow("shape", then=self._reshape)
         self.follow("library", then=self._shelved)
         explorer.param.watch(self._update, ["findings"])  # pyright: ignore[reportUnknownMemberType]
-        explorer.param.watch(self._mapped, ["map", "mapping"])  # pyright: ignore[reportUnknownMemberType]
+        explorer.replaying.param.watch(  # pyright: ignore[reportUnknownMemberType]
+            self._mapped, ["map", "mapping", "share"]
+        )
         explorer.param.watch(self._elsewhere, ["world", "spread"])  # pyright: ignore[reportUnknownMemberType]
 
     def __panel__(self) -> LoreExplorer:
@@ -115,14 +119,15 @@ class LoreView(View):
         )  # fmt: skip
 
     def _mapped(self, *_: object) -> None:
-        explorer = self._explorer
-        self._list.mapping = explorer.mapping
-        if explorer.map is not None and not explorer.mapping:
-            self._map.show(explorer.map)
-            self._list.map_text = told(explorer.map)
-            last = explorer.map.last
-            counts = [(each, number, last.get(each, 0)) for each, number in explorer.map.fired.items()]
-            self._list.tell("counts", parts=explorer.map.parts, counts=packed(counts))
+        replaying = self._explorer.replaying
+        made: StoryMap | None = replaying.map
+        self._list.param.update(mapping=replaying.mapping, share=replaying.share)
+        if made is not None and made is not self._drawn:
+            self._drawn = made
+            self._map.show(made)
+            self._list.map_text = told(made)
+            counts = [(each, number, made.last.get(each, 0)) for each, number in made.fired.items()]
+            self._list.tell("counts", parts=made.parts, counts=packed(counts))
 
     # What a person does.
 
@@ -145,7 +150,7 @@ class LoreView(View):
         self._explorer.look(Source(kind=kind, number=number, text=str(said.get("text") or "")))
 
     def _unfold(self, said: Said) -> None:
-        self._explorer.unfold_map(on=bool(said.get("on")))
+        self._explorer.replaying.unfold(on=bool(said.get("on")))
 
     def _went(self, entry: EntryId, part: int) -> None:
         """A cell was clicked: show its part, and explain it as it was then."""
