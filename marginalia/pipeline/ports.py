@@ -190,6 +190,18 @@ class Inference(Protocol):
         ...
 
 
+class Measures(Protocol):
+    """Counts as the models count that are asked, outside of a run."""
+
+    def tokenizer(self, provider: Provider | None) -> Tokenizer:
+        """The tokenizer for texts that go to *provider*."""
+        ...
+
+    def scaled(self, provider: Provider | None, stored: int) -> int:
+        """What *stored* tokens, as they stand in the story, are for *provider*."""
+        ...
+
+
 def _builtin() -> MacroTable:
     return MACROS
 
@@ -199,7 +211,8 @@ class Ports:
     """Everything outside that a run uses.
 
     ``macros`` gives the table of macros as it is when it is asked; ``render`` renders templates. ``tokenizer`` counts
-    what is sent, ``stored_by`` what is stored with parts: the same where it is ``None``.
+    what is sent, ``stored_by`` what is stored with parts: the same where it is ``None``. ``measures`` are for what
+    is sent without a run.
     """
 
     library: Library
@@ -212,3 +225,4 @@ class Ports:
     macros: Callable[[], MacroTable] = _builtin
     render: Renders = render
     stored_by: Tokenizer | None = None
+    measures: Measures | None = None

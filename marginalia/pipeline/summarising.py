@@ -188,11 +188,14 @@ class Summariser:
         limits = resolve_limits(provider, manuscript.protocol)
         # The frame is measured apart, so that a text that is too long is refused before it is rendered.
         frame = self.rendered(manuscript, part, dict.fromkeys(data, ""), meta=meta, seed=seed)
-        self._refuse_overflow(self._ports.tokenizer.count(frame.text) + spent, limits)
+        measures = self._ports.measures
+        count = (self._ports.tokenizer if measures is None else measures.tokenizer(provider)).count
+        spent = spent if measures is None else measures.scaled(provider, spent)
+        self._refuse_overflow(count(frame.text) + spent, limits)
         text = self.rendered(manuscript, part, data, meta=meta, seed=seed).text
         if provider.needs_jailbreak and provider.jailbreak and provider.jailbreak.strip():
             text = provider.jailbreak + SEPARATOR + text
-        self._refuse_overflow(self._ports.tokenizer.count(text), limits)
+        self._refuse_overflow(count(text), limits)
         return (Message(role="system", content=text),)
 
     def rendered(

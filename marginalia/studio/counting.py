@@ -79,6 +79,12 @@ class Counting:
         """Corrected estimates for the model of *provider*, which never ask anybody."""
         return self._tokenizer if self.off else self._calibrations.tokenizer(provider)
 
+    def scaled(self, provider: Provider | None, stored: int) -> int:
+        """About how many tokens of the model of *provider* the *stored* ones are."""
+        if self.off or provider is None:
+            return stored
+        return round(stored * self._calibrations.of(provider).factor)
+
     def prepared(self, manuscript: Manuscript, ports: Ports) -> tuple[Manuscript, Ports]:
         """*manuscript* and *ports* for one run, with texts and parts counted as the book's model counts them."""
         provider = manuscript.provider

@@ -15,7 +15,7 @@ from marginalia.inference.wire import request_body
 from marginalia.pipeline import slots
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.layout import late_lore, steady_story
-from marginalia.pipeline.ports import Call, Manuscript
+from marginalia.pipeline.ports import Call, Manuscript, Measures
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.sending import LastSent
 from marginalia.prompt.budget import ContextTooSmall
@@ -24,7 +24,6 @@ from marginalia.prompt.exporting import as_curl, as_json, as_text
 from marginalia.prompt.layout import STABLE, is_stable
 from marginalia.prompt.segment import Sent
 from marginalia.prompt.segments import Prompt
-from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Store
 from marginalia.studio.names import book_id
 from marginalia.studio.wishes import Rung, WhatIf
@@ -63,12 +62,12 @@ class Inspector:
     """
 
     def __init__(
-        self, store: Store, pipeline: Pipeline, models: Models, tokenizer: Tokenizer, new_run: NewRun
+        self, store: Store, pipeline: Pipeline, models: Models, counting: Measures, new_run: NewRun
     ) -> None:
         self._store = store
         self._pipeline = pipeline
         self._models = models
-        self._tokenizer = tokenizer
+        self._counting = counting
         self._new_run = new_run
         self._last = LastSent()
         pipeline.wrap(slots.PROCESS_LOREBOOK, late_lore)
@@ -195,7 +194,8 @@ class Inspector:
 
     def beginning(self, book: Book | BookId, prompt: Sent) -> Beginning:
         """How much of *prompt* begins like the last one that the book's model was sent, and what is first different."""
-        return same_beginning(self.last_sent(book), prompt, self._tokenizer.count)
+        provider = self._store.library.manuscript(book_id(book)).provider
+        return same_beginning(self.last_sent(book), prompt, self._counting.tokenizer(provider).count)
 
     def export(self, book: Book | BookId, prompt: Sent, form: Format = "text") -> str:
         """*prompt* as readable text, as the JSON body the book's model would be sent, or as a curl command.

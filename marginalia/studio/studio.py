@@ -135,6 +135,7 @@ class Studio(Tuning):
             versions=versions(self.tokenizer),
             macros=self.extensions.macros,
             render=self._rendering.render,
+            measures=self.counting,
         )
         summariser = Summariser(self._ports, store.summaries)
         self.summaries = Summaries(
@@ -147,7 +148,7 @@ class Studio(Tuning):
             store, self.pipeline, self._ports, summariser, rendering=self._rendering, new_run=self._new_run
         )
         self.lore_tests = LoreTests(self.books, self.lorebooks, self.story, self.preview)
-        self.inspector = Inspector(store, self.pipeline, self.models, self.tokenizer, new_run=self._new_run)
+        self.inspector = Inspector(store, self.pipeline, self.models, self.counting, new_run=self._new_run)
         self.what_if = self.inspector.what_if
         self.reruns = Reruns(store, self.pipeline, self._new_run, self._runs)
         self.rerun = self.reruns.start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -238,3 +239,20 @@ async def test_what_a_refusal_taught_survives_a_restart_and_can_be_forgotten(tmp
             await studio.models.forget(provider)
         async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
             assert studio.models.learned(provider).limit == "max_completion_tokens"
+
+
+async def test_a_summary_that_would_not_fit_is_judged_as_its_model_counts(tmp_path: Path) -> None:
+    with ScriptedServer(default=Stream("Short.")) as server:
+        async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
+            book = shelf(studio, server.base_url)
+            provider = studio.providers.get(book.provider_id or 0)
+            part = studio.story.branch(book)[-1].id
+            stored = sum(each.tokens for each in studio.story.branch(book))
+            tight = stored + 500 + 600  # the texts, the answer, and room for the summary prompt
+            studio.providers.save(replace(provider, max_context=tight))
+            assert await studio.summaries.create(book, part)
+            studio.summaries.remove(part)
+            studio.settings.set("counting.factors", [["openai", provider.base_url, "m", 3.0, 4]])
+        async with mg.Studio(tmp_path / "m.db", extensions=()) as studio:
+            with pytest.raises(mg.errors.ContextOverflow):
+                await studio.summaries.create(book, part)
