@@ -71,4 +71,4 @@ def leave(page: Page) -> None:
     """Close what is open over the page."""
     for _ in range(2):
         page.keyboard.press("Escape")
-    page.wait_for_timeout(150)
+    page.wait_for_timeout(350)  # drawers take their time
