@@ -86,8 +86,16 @@ class Observed:
     def _begin(self) -> None:
         self._longest, self._which = 0.0, ""
         self._watch, self._over = Watch(), Event()
-        Thread(target=self._watch.compare, args=(self._over,), daemon=True).start()
+        Thread(target=self._compare, args=(self._watch, self._over), daemon=True).start()
         self._tasks = [self._loop.create_task(each) for each in (self._watch.tick(), self._watch.weigh())]
+
+    @staticmethod
+    def _compare(watch: Watch, over: Event) -> None:
+        """How long a thread without a loop has to wait on this machine."""
+        while not over.is_set():
+            began = time.perf_counter()
+            time.sleep(0.005)
+            watch.machine = max(watch.machine, time.perf_counter() - began - 0.005)
 
     def _tell(self) -> None:
         for task in self._tasks:
