@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import urllib.request
 
 import pytest
@@ -18,13 +17,12 @@ def studio() -> Studio:
     return Studio(":memory:", extensions=())
 
 
-def test_a_session_is_built_in_less_than_the_blink_that_the_others_may_notice(studio: Studio) -> None:
+def test_a_session_is_made_of_few_models(studio: Studio) -> None:
+    """Every model costs its share of building a page, which the others wait for; ``benchmarks/page.py`` has the time."""
     extension()
-    page(studio).server_doc(Document())
-    start = time.process_time()
-    page(studio).server_doc(Document())
-    # What the figure is about, 0.4 s, is a machine that does nothing else; so time of this process is counted.
-    assert time.process_time() - start < 0.4
+    document = Document()
+    page(studio).server_doc(document)
+    assert len(document.models) < 300
     studio.close()
 
 
