@@ -1,6 +1,6 @@
 """From a keystroke in the turn panel to repainted verdicts in Chromium: ``python benchmarks/lore_page.py [ENTRIES]``.
 
-Starts the app on a home of its own with a lorebook of that many entries (1,000 unless told; 3 keys each, one in 30 a
+Starts the app on a home of its own with a lorebook of that many entries (1,000 unless told; 3 keys each, one in ten a
 regular expression), types one word per round that calls one entry, and waits until its row says so.
 """
 
@@ -41,8 +41,8 @@ def furnish(home: Path, entries: int) -> None:
     """A book with a lorebook of *entries*."""
     rows = {}
     for number in range(entries):
-        key = f"/harbour\\s+{number}\\b/i" if number % 10 == 0 else f"harbour {number} gate"
-        keys = [key, f"word{number}x", f"quay {number} bell"]
+        plain = f"harbour {number} gate", f"word{number}x", f"quay {number} bell"
+        keys = [_key(3 * number + at, key) for at, key in enumerate(plain)]
         rows[str(number)] = {
             "uid": number,
             "key": keys,
@@ -64,6 +64,11 @@ def furnish(home: Path, entries: int) -> None:
                 f"Part {part}. " + "The sea had been up since noon. " * 30,
                 turn=Turn(instructions="On."),
             )
+
+
+def _key(number: int, plain: str) -> str:
+    """One key in ten is a regular expression."""
+    return "/" + plain.replace(" ", r"\s+") + r"\b/i" if number % 10 == 0 else plain
 
 
 def measure(page: Page, entries: int) -> list[float]:

@@ -8,10 +8,12 @@ and the scan alone: no clock, no global dice, nothing is stored.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from marginalia.lore.budgeting import give_room
+from marginalia.lore.calm import without_collections
 from marginalia.lore.cases import Case, Text
 from marginalia.lore.dice import draw
 from marginalia.lore.explaining import Explanation
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from marginalia.lore.scan import Scan
 
 _RESTING_KEPT = 8
+_MANY = 1_000
 
 
 def activate(candidates: Sequence[Candidate], scan: Scan) -> tuple[Verdict, ...]:
@@ -38,7 +41,9 @@ def activate(candidates: Sequence[Candidate], scan: Scan) -> tuple[Verdict, ...]
     Give the same tuple again (``in_order`` does) and only the texts are read. The words of a verdict are found when
     somebody reads them.
     """
-    return Activation(Matcher.of(candidates), scan).verdicts()
+    turn = Activation(Matcher.of(candidates), scan)
+    with without_collections() if len(candidates) > _MANY else nullcontext():
+        return turn.verdicts()
 
 
 class Activation:
@@ -193,7 +198,7 @@ class Activation:
             try:
                 place = self.sight.place(text, number, start)
             except TooSlow:
-                case.too_slow.add(number)
+                case.too_slow |= {number}
                 continue
             if place is not None:
                 case.hits[number] = text, place

@@ -86,7 +86,7 @@ class Case:
         self.waiting = False
         self.reached = False
         self.hits: dict[int, tuple[Text, Place | None]] = {}
-        self.too_slow: set[int] = set()
+        self.too_slow: frozenset[int] = frozenset()
         self.caller: Case | None = None
         self.depth = 0
         self.lost: Loss | None = None

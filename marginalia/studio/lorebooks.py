@@ -21,10 +21,10 @@ from marginalia.formats import (
 from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.intake import MOST_BYTES
 from marginalia.lore.book import Entry, FilledLorebook, Lorebook
+from marginalia.lore.calm import without_collections
 from marginalia.store import Store
 from marginalia.store.lorebooks import Lorebooks
 from marginalia.store.planting import Seedling, plant, taken_uids
-from marginalia.studio.calm import without_collections
 from marginalia.studio.lore_edits import LoreEdit, edit_entries, remove_entries
 from marginalia.studio.lore_exploring import Activated, Looked, LoreExploring, World
 from marginalia.studio.lore_replay import Replay

@@ -9,13 +9,13 @@ from datetime import datetime
 from marginalia.formats import BookFields, Note
 from marginalia.formats.base import NO_FIELDS
 from marginalia.formats.stories import KEPT, Leaf, StoryFile, read_stories
+from marginalia.lore.calm import without_collections
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Store
 from marginalia.store.backup import Backups
 from marginalia.store.backup_check import checked
 from marginalia.store.backup_records import BookBackup, BookRow, PartRow, VersionRow
 from marginalia.story.parts import count_words
-from marginalia.studio.calm import without_collections
 from marginalia.studio.lorebooks import Source, contents, source_name
 from marginalia.values import Book
 

@@ -12,6 +12,7 @@ import anyio.to_thread
 from marginalia.extensions.api import Extension
 from marginalia.extensions.lore_tests import LoreTests
 from marginalia.extensions.manager import Extensions
+from marginalia.lore.calm import without_collections
 from marginalia.pipeline.beacon import Beacon
 from marginalia.pipeline.defaults import default_prompts
 from marginalia.pipeline.engine import Pipeline
@@ -24,7 +25,6 @@ from marginalia.prompt.segments import Prompt
 from marginalia.prompt.tokens import Tokenizer
 from marginalia.store import Change, plant_sample
 from marginalia.store.writing import WritingDays
-from marginalia.studio.calm import without_collections
 from marginalia.studio.copies import DatabaseCopies
 from marginalia.studio.extended import ExtendedLore, ExtendedStories
 from marginalia.studio.faces import announce, end_notebook, mimebundle

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from marginalia.studio.calm import without_collections
+from marginalia.lore.calm import without_collections
 
 
 def test_the_collector_works_again_after_the_last_one_is_done() -> None:

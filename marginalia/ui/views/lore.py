@@ -65,8 +65,9 @@ class LoreView(View):
 
     def _ready(self, _: Said) -> None:
         self._told.clear()
-        self._form = None
+        self._form = self._drawn = None
         self._explorer.begin()
+        self._mapped()
         self._update(first=True)
 
     def _reshape(self, *_: object) -> None:
