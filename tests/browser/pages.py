@@ -44,7 +44,7 @@ PAGES: Mapping[str, Callable[[Page], None]] = {
     "places": partial(_button, "Places"),
     **{
         name.lower(): partial(_tab, name)
-        for name in ("Tree", "Summaries", "Outline", "Lore", "Prompt", "Run", "Budget")
+        for name in ("Tree", "Summaries", "Outline", "Lore", "Prompt", "Run", "Panels", "Budget")
     },
     **{
         name.lower(): partial(_place, name)
