@@ -35,6 +35,7 @@ from panel_material_ui.template.base import Page
 pn.extension()
 Page(title="Bare", main=[pn.pane.Markdown("The first text.")]).servable()
 """
+LIVE = "!document.getElementById('mg-first')"
 SEEN = """(text) => {
   const find = (root) => { for (const el of root.querySelectorAll("p")) if (el.textContent.includes(text)) return true
     for (const el of root.querySelectorAll("*")) if (el.shadowRoot && find(el.shadowRoot)) return true
@@ -92,7 +93,10 @@ def load(page: Page, address: str, text: str) -> float:
 
 
 def choose(page: Page, size: int) -> float:
-    """Seconds from choosing a book in the page to the frame with its last part."""
+    """Seconds from choosing a book in the page, when that is there, to the frame with its last part."""
+    page.wait_for_function(LIVE, polling="raf", timeout=60_000)
+    page.get_by_role("button", name="Generate", exact=True).and_(page.locator(":enabled")).wait_for()
+    page.wait_for_timeout(1000)
     began = time.perf_counter()
     page.get_by_label("Book", exact=True).select_option(label=f"Of {size}")
     page.wait_for_function(SEEN, arg=f"Part {size} of {size}.", polling="raf", timeout=60_000)

@@ -16,7 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,16 +128,16 @@ def take(browser: Browser, url: str, picture: Picture) -> bytes:
     return kept.getvalue()
 
 
-def main(folder: Path) -> None:
-    """Take all of them."""
+def main(folder: Path, names: Collection[str] = ()) -> None:
+    """Take all of them, or those with *names*."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         furnish(Path(home))
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         with served(Path(home)) as url:
-            for name, picture in PICTURES.items():
-                (folder / f"{name}.png").write_bytes(take(browser, url, picture))
+            for name in names or PICTURES:
+                (folder / f"{name}.png").write_bytes(take(browser, url, PICTURES[name]))
         browser.close()
 
 
