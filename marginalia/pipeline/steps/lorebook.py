@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from marginalia.errors import TemplateError
@@ -36,6 +37,7 @@ TIMING = "lore.timing"
 """The attribute of a part that holds the timed state of lore as it is after it."""
 
 _MANY = 300
+_AT_ONCE = 50
 
 
 async def process_lorebook(run: Run, known: BeforeProcessLorebook) -> AfterProcessLorebook:
@@ -54,7 +56,10 @@ async def process_lorebook(run: Run, known: BeforeProcessLorebook) -> AfterProce
     verdicts = overruled(chosen.verdicts, chosen.activated)
     order = tuple(verdict for verdict in verdicts if verdict.active)
     texts = await _render_all(run, order)
-    lore, more = _placed(verdicts, order, texts)
+    if len(order) > _MANY:
+        lore, more = await anyio.to_thread.run_sync(_placed, verdicts, order, texts)
+    else:
+        lore, more = _placed(verdicts, order, texts)
     return _onward(run, chosen, lore, (*chosen.inserts, *more))
 
 
@@ -162,7 +167,11 @@ async def _render_all(run: Run, order: Sequence[Verdict]) -> list[str]:
     # Known in lore, too; the lore itself is only being made.
     data = {"backgroundLore": None, "summaries": joined_summaries(blocks)}
     texts: list[str] = []
-    for verdict in order:
+    for at, verdict in enumerate(order):
+        if at % _AT_ONCE == _AT_ONCE - 1:
+            await (
+                anyio.lowlevel.checkpoint()
+            )  # thousands of entries may be in, and other people's pages are to go on
         entry = verdict.entry
         if context is None or not entry.payload.strip():
             texts.append("")
