@@ -164,6 +164,17 @@ class Workbench(param.Parameterized):
         """Put a part behind the one before it."""
         await self._change(aside(self._story.merge, part))
 
+    async def write_on(self, after: PartId) -> PartId | None:
+        """Begin a part by hand that follows another one, without text so far; its id."""
+        book, begun = self.desk.book, list[PartId]()
+        if book is None or self.desk.running:
+            return None
+
+        async def append() -> None:
+            begun.append((await aside(self._story.append, book.id, "", parent=after)).id)
+
+        return begun[0] if await self._change(append()) else None
+
     async def attach(self, part: PartId, below: PartId | None) -> bool:
         """Let a part, with all that follows it, stand below another one (``None``: be a first part)."""
         shape: Shape | None = self.desk.shape

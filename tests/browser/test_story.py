@@ -153,7 +153,7 @@ def test_revisions_show_what_changed_and_lead_back(app: App, open_page: Callable
     expect(dialog).to_be_hidden()
 
 
-def test_a_part_is_split_where_the_cursor_stands_and_merged_again(
+def test_a_part_is_split_where_the_cursor_stands_and_merged_again_and_one_is_written_by_hand(
     app: App, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(app.book(1))
@@ -166,6 +166,13 @@ def test_a_part_is_split_where_the_cursor_stands_and_merged_again(
     menu(page, 2, "Merge with the one before")
     expect(page.get_by_role("article")).to_have_count(3)
     expect(part(page, 1)).to_contain_text("out before dawn.")
+    menu(page, 3, "Write on by hand")
+    editor = page.get_by_label("Text of part 4")
+    expect(editor).to_be_focused()
+    editor.fill("Nobody answered.")
+    editor.press("Control+Enter")
+    expect(part(page, 4)).to_contain_text("Nobody answered.")
+    expect(part(page, 4)).to_contain_text("written by hand")
 
 
 def test_a_cut_part_is_kept_or_continued(

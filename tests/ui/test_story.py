@@ -328,6 +328,18 @@ async def test_a_branch_is_attached_elsewhere_in_one_step(
     assert desk.shape.tree.branch(third) == (second, third)
 
 
+async def test_a_part_is_written_by_hand_after_any_other(
+    bench: Workbench, desk: Desk, studio: Studio
+) -> None:
+    first, *_ = desk.shape.branch
+    begun = await bench.write_on(first)
+    assert begun is not None
+    assert desk.shape.branch == (first, begun)
+    assert (studio.story.part(begun).text, studio.story.part(begun).model) == ("", "")
+    await bench.undo()
+    assert len(desk.shape.branch) == 3
+
+
 async def test_places_that_cannot_be_attached_to_are_refused_with_a_sentence(
     desk: Desk, studio: Studio
 ) -> None:

@@ -23,7 +23,7 @@ export function render({ model }) {
   // One menu, moved to the part that asks for it.
   const item = (label, what, key) => h("button", { role: "menuitem", "data-what": what, onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
   const menu = h("div", { class: "menu", role: "menu", hidden: true },
-    item("Edit", "edit", "E"), item("Regenerate", "regenerate"), item("Swipe", "swipe"), item("Once more…", "rerun"), item("Branch Story", "branch"), h("hr"),
+    item("Edit", "edit", "E"), item("Regenerate", "regenerate"), item("Swipe", "swipe"), item("Once more…", "rerun"), item("Branch Story", "branch"), item("Write on by hand", "write"), h("hr"),
     item("Show Prompt", "prompt"), item("Summary", "summary"), item("Revisions", "revisions"), item("Bookmark", "bookmark"), h("hr"),
     item("Split here…", "cut"), item("Merge with the one before", "merge"), item("Delete", "delete"))
   const entry = (what) => menu.querySelector(`[data-what=${what}]`)

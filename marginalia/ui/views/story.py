@@ -50,13 +50,14 @@ class StoryView(View):
             ready=self._ready, more=self._more, end=self._to_end, edit=self._edit, save=self._save, refresh=self._again,
             step=self._step, regenerate=self._regenerate, swipe=self._swipe, branch=self._branch, delete=self._delete,
             prompt=self._prompt, rerun=self._rerun, revisions=self._revisions, summary=self._summary, split=self._split,
-            merge=self._merge, bookmark=self._bookmark, keep=self._keep, continue_=self._continue,
+            merge=self._merge, write=self._write_on, bookmark=self._bookmark, keep=self._keep, continue_=self._continue,
         )  # fmt: skip
         self._first: int = 0
         self._stop: int = 0
         self._length: int = 0
         self._sending = 0
         self._end, self._goal = False, cast("PartId | None", None)
+        self._begun: PartId | None = None  # a part whose editor opens as soon as it stands there
         self._seen: dict[PartId, _Seen] = {}
         self._book: int | None = None
         self._live: PartId | None = None
@@ -148,6 +149,9 @@ class StoryView(View):
             end=self._end, show=self._goal,
         )  # fmt: skip
         self._end, self._goal = False, None
+        if self._begun in order:
+            self._paper.tell("edit", id=self._begun, text="")
+            self._begun = None
 
     @staticmethod
     def _look(shape: Shape, part: PartId, number: int) -> _Seen:
@@ -241,6 +245,10 @@ class StoryView(View):
 
     async def _merge(self, said: Said) -> None:
         await self._bench.merge(_id(said))
+
+    async def _write_on(self, said: Said) -> None:
+        self._begun = await self._bench.write_on(_id(said))
+        await self._send()
 
     async def _bookmark(self, said: Said) -> None:
         await self._bench.bookmark(_id(said))
