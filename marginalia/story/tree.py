@@ -13,6 +13,7 @@ from marginalia.errors import NotFound
 from marginalia.story.columns import MICROSECOND, NO_COLUMNS, Columns, Sums
 from marginalia.story.frames import frame
 from marginalia.story.node import Node
+from marginalia.story.nodes import Nodes
 from marginalia.values import EPOCH, PartId, SummaryId
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class StoryTree:
 
     def nodes(self) -> Mapping[PartId, Node]:
         """All nodes by id; each is made when it is looked at."""
-        return _Nodes(self)
+        return Nodes(self)
 
     # What needs no nodes, and so costs little over a whole story.
 
@@ -287,27 +288,3 @@ class StoryTree:
             path.append(numbers[row])
             row, top = above[row], row
         return PartId(int(self._columns.parents[top])) or None
-
-
-class _Nodes(Mapping[PartId, Node]):
-    """The nodes of a tree by id."""
-
-    __slots__ = ("_tree",)
-
-    def __init__(self, tree: StoryTree) -> None:
-        self._tree = tree
-
-    def __getitem__(self, part: PartId) -> Node:
-        node = self._tree.find(part)
-        if node is None:
-            raise KeyError(part)
-        return node
-
-    def __contains__(self, part: object) -> bool:
-        return part in self._tree
-
-    def __iter__(self) -> Iterator[PartId]:
-        return self._tree.parts()
-
-    def __len__(self) -> int:
-        return len(self._tree)
