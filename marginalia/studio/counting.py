@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import cast
 
 import anyio
 import anyio.to_thread
@@ -185,5 +185,5 @@ def _kept(store: Store) -> list[tuple[Model, Calibration]]:
     return known
 
 
-def _rows(told: object) -> list[Any]:
-    return cast("list[Any]", told) if isinstance(told, list) else []
+def _rows(told: object) -> list[object]:
+    return cast("list[object]", told) if isinstance(told, list) else []

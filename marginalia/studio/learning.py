@@ -22,8 +22,8 @@ def learned(store: Store) -> dict[tuple[str, str], Dialect]:
     known: dict[tuple[str, str], Dialect] = {}
     for row in _rows(store.settings.get(LEARNED)):
         match row:
-            case [str(address), str(model), different]:
-                known[address, model] = _USUAL.with_settings(_object(different))
+            case [str(address), str(model), dict()]:
+                known[address, model] = _USUAL.with_settings(_object(cast("list[object]", row)[-1]))
             case _:
                 continue
     return known
@@ -41,8 +41,8 @@ def _different(dialect: Dialect) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != getattr(_USUAL, name)}
 
 
-def _rows(told: object) -> list[Any]:
-    return cast("list[Any]", told) if isinstance(told, list) else []
+def _rows(told: object) -> list[object]:
+    return cast("list[object]", told) if isinstance(told, list) else []
 
 
 def _object(told: object) -> dict[str, Any]:
