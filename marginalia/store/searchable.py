@@ -82,13 +82,16 @@ def store_searchable(transaction: Transaction, book: BookId, folded: Sequence[tu
         transaction.put(searchable_key(book), known | living)
 
 
-def clear_older(transaction: Transaction, book: BookId, versions: int) -> None:
-    """Drop the rows of what was edited since, once they are more than those of the *versions* that parts have now."""
-    known = searchable(transaction, book)
-    if len(known) > 2 * versions + _SPARE:
-        transaction.rows(
-            "DELETE FROM search_text WHERE book_id = ? AND text_id NOT IN (SELECT text_id FROM part WHERE book_id = ?)",
-            book,
-            book,
-        )
-        transaction.forget(searchable_key(book))
+def mostly_older(rows: int, versions: int) -> bool:
+    """Whether of a book's rows most are of texts that were edited since; it has so many *versions* now."""
+    return rows > 2 * versions + _SPARE
+
+
+def clear_older(transaction: Transaction, book: BookId) -> None:
+    """Drop the rows of what was edited since."""
+    transaction.rows(
+        "DELETE FROM search_text WHERE book_id = ? AND text_id NOT IN (SELECT text_id FROM part WHERE book_id = ?)",
+        book,
+        book,
+    )
+    transaction.forget(searchable_key(book))

@@ -15,6 +15,7 @@ from marginalia.store.searchable import (
     clear_older,
     folded_texts,
     matching,
+    mostly_older,
     searchable,
     store_searchable,
 )
@@ -70,14 +71,16 @@ class Searching(Reading):
         """
         number = book_id(book)
 
-        def missing(session: Session, _record: Book, pages: Pages) -> tuple[int, list[int]]:
-            versions = _versions(pages).keys()
-            return len(versions), sorted(versions - searchable(session, number))
+        def look(session: Session, _record: Book, pages: Pages) -> tuple[bool, list[int]]:
+            versions, known = _versions(pages).keys(), searchable(session, number)
+            missing = sorted(versions - known)
+            return mostly_older(len(known) + len(missing), len(versions)), missing
 
-        count, wanted = self._read(book, missing)
-        for start in range(0, len(wanted), BATCH):
-            self._prepare(number, wanted[start : start + BATCH])
-        self._desk.database.write(lambda transaction: clear_older(transaction, number, count))
+        crowded, missing = self._read(book, look)
+        for start in range(0, len(missing), BATCH):
+            self._prepare(number, missing[start : start + BATCH])
+        if crowded:
+            self._desk.database.write(lambda transaction: clear_older(transaction, number))
 
     def _prepare(self, book: BookId, versions: Sequence[int]) -> None:
         folded = self._desk.database.read(lambda session: list(folded_texts(session, versions)))
