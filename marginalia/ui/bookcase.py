@@ -81,8 +81,8 @@ def new_book(studio: Studio, name: str, like: Book | None, library: Library) -> 
 def usual(studio: Studio, like: Book | None, library: Library) -> tuple[int | None, int | None]:
     """The model and the protocol that a new book gets, see :func:`new_book`."""
     set_, (providers, protocols) = read_preferences(studio), (library.providers, library.protocols)
-    provider = set_.provider_id if _there(set_.provider_id, providers) else like and like.provider_id
-    protocol = set_.protocol_id if _there(set_.protocol_id, protocols) else like and like.protocol_id
+    provider = set_.provider_id if _there(set_.provider_id, providers) else like.provider_id if like else None
+    protocol = set_.protocol_id if _there(set_.protocol_id, protocols) else like.protocol_id if like else None
     return _living(provider, providers), _living(protocol, protocols)
 
 
