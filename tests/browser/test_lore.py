@@ -167,11 +167,58 @@ def test_a_key_is_answered_by_a_thousand_verdicts_at_once(
     assert time.perf_counter() - began < 2
 
 
-def test_several_entries_are_switched_off_at_once(app: App, open_page: Callable[..., Page]) -> None:
+def test_many_entries_are_changed_at_once_and_back_and_go_into_a_folder(
+    app: App, open_page: Callable[..., Page]
+) -> None:
     page = open_page(app.book(1))
     open_lore(page)
     page.get_by_role("button", name="Select", exact=True).click()
     page.get_by_role("button", name="all shown", exact=True).click()
-    page.get_by_role("button", name="off", exact=True).click()
+    chosen = page.get_by_role("group", name="The chosen entries")
+    chosen.get_by_role("button", name="off", exact=True).click()
     expect(row(page, "Varro")).to_contain_text("switched off")
     expect(row(page, "Bell")).to_contain_text("switched off")
+    undo = page.get_by_role("button", name="Undo the change of entries")
+    expect(page.get_by_text("2 entries switched off.")).to_be_visible()
+    undo.click()
+    expect(page.get_by_text("2 entries as before.")).to_be_visible()
+    expect(row(page, "Varro")).not_to_contain_text("switched off")
+
+    row(page, "Varro").click()
+    chosen.get_by_label("Move to").select_option(label="a new folder…")
+    chosen.get_by_label("Name of the new folder").fill("Harbour")
+    chosen.get_by_label("Name of the new folder").press("Enter")
+    expect(page.get_by_text("1 entry moved to 'Harbour'.")).to_be_visible()
+    folder = page.get_by_label("Folder", exact=True)
+    folder.select_option(index=2)
+    expect(row(page, "Bell")).to_be_visible()
+    expect(row(page, "Varro")).to_be_hidden()
+    folder.select_option(label="World")
+    expect(row(page, "Varro")).to_be_visible()
+
+
+def test_a_lorebook_that_the_book_does_not_use_is_explored(app: App, open_page: Callable[..., Page]) -> None:
+    page = open_page(app.book(1))
+    open_lore(page)
+    page.get_by_label("Instructions").fill("Waves under the lighthouse, and a bell.")
+    shelf = dialog(page)
+    shelf.get_by_role("listbox", name="Lorebooks").get_by_role("option", name="The Sea").click()
+    shelf.get_by_role("button", name="Explore", exact=True).click()
+    expect(page.get_by_text("Trying out The Sea")).to_be_visible()
+    entries = page.get_by_role("listbox", name="Lore entries").get_by_role("option")
+    expect(entries).to_have_count(4)
+    page.get_by_label("Scanned", exact=True).select_option("pasted")
+    first = entries.first.locator(".name").inner_text()
+    page.get_by_label("Pasted text").fill("Nothing of the kind.")
+    expect(entries.first).to_contain_text("not:")
+    entries.first.click()
+    entry = page.get_by_role("region", name="Lore entry")
+    entry.get_by_label("Called by").fill("kind")
+    page.get_by_role("button", name="Replay", exact=True).click()
+    expect(page.locator(".replay [role=status]")).to_contain_text("3 parts, 4 entries")
+    entry.get_by_role("button", name="Save").click()
+    expect(entry).to_be_hidden()
+    expect(entries.filter(has_text=first)).to_contain_text("in:")
+    page.get_by_role("button", name="Back to this book's lore").click()
+    expect(row(page, "Bell")).to_be_visible()
+    expect(page.get_by_text("Trying out")).to_be_hidden()

@@ -153,12 +153,13 @@ export function render({ model }) {
     box.scrollTop = Math.max(0, shown.indexOf(opened) * ROW - box.clientHeight / 2)
   })
   const say = connect(model, {
-    lore: (message) => { all.clear(); order = []; for (const row of JSON.parse(message.rows)) { all.set(row.id, row); order.push(row.id) } for (const id of picked) if (!all.has(id)) picked.delete(id); shelves(message.folders); bulk(); sift(); if (opened && !all.has(opened)) shut() },
+    lore: (message) => { all.clear(); order = []; for (const row of JSON.parse(message.rows)) { all.set(row.id, row); order.push(row.id) } for (const id of picked) if (!all.has(id)) picked.delete(id); bulk(); sift(); if (opened && !all.has(opened)) shut() },
     patch: (message) => { for (const row of JSON.parse(message.rows)) all.set(row.id, row); sift() },
     scanned: (message) => { texts = message.texts; reading() },
     counts: (message) => { counts = Object.fromEntries(JSON.parse(message.counts).map(([id, ...count]) => [id, count])); parts = message.parts; sift() },
     went: (message) => { spread(false); opened = message.id; source.value = "asked"; number.value = message.number; sources(); draw() },
     did: (message) => { did.hidden = false; did.replaceChildren(h("span", {}, message.text), message.undo ? button("Undo", "Take it back", () => say("undo"), { "aria-label": "Undo the change of entries" }) : "", h("span", { class: "gap" }), button("✕", "Close", () => { did.hidden = true }, { "aria-label": "Close the message" })) },
+    folders: (message) => { shelves(message.folders); sift() },
     entry, verdict, closed: shut,
     problem: (message) => { const own = Object.keys(message.errors).length; if (own) { detail.form?.problem(message.errors, message.text); detail.more?.problem(message.errors) } },
   })

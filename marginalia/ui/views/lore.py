@@ -47,6 +47,7 @@ class LoreView(View):
         )  # fmt: skip
         self._told: dict[int, dict[str, Any]] = {}
         self._form: EntryId | None = None
+        self._folders: tuple[dict[str, Any], ...] = ()
         self._done: LoreEdit | None = None
         self._drawn: StoryMap | None = None
         self.follow("tab", then=self._update)
@@ -82,11 +83,14 @@ class LoreView(View):
             return
         rows = {int(row["id"]): row for row in findings.rows if row["id"]} if findings is not None else {}
         if first or list(rows) != list(self._told):
-            folders = findings.folders if findings is not None else ()
-            self._list.tell("lore", first=True, rows=packed(rows.values()), folders=folders)
+            self._list.tell("lore", first=True, rows=packed(rows.values()))
         elif changed := [row for each, row in rows.items() if row is not self._told[each]]:
             self._list.tell("patch", rows=packed(changed))
         self._told = rows
+        folders = findings.folders if findings is not None else ()
+        if first or folders != self._folders:
+            self._folders = folders
+            self._list.tell("folders", folders=folders)
         opened = findings.opened if findings is not None else None
         if findings is not None:
             self._list.tell("scanned", texts=findings.texts)
