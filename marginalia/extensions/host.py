@@ -23,6 +23,12 @@ from marginalia.extensions.api import (
     UserData,
 )
 from marginalia.extensions.data import StoredBookData, StoredUserData, book_key, fresh, user_key
+from marginalia.extensions.files import (
+    guarded_exporter,
+    guarded_format,
+    refuse_taken_exporter,
+    refuse_taken_format,
+)
 from marginalia.extensions.guard import Calls, Health, guarded_listener, guarded_macro, guarded_step, off_loop
 from marginalia.pipeline.abandon import Workers
 from marginalia.pipeline.engine import Pipeline
@@ -183,17 +189,22 @@ class GuardedHost(Host):
 
     def lore_format(self, lore_format: LoreFormat) -> None:
         """Let lorebooks be imported from another kind of file."""
-        self._keep(self._around.lore_formats, lore_format)
+        refuse_taken_format(lore_format.key, self._around.lore_formats)
+        self._keep(self._around.lore_formats, guarded_format(lore_format, self._failed))
 
     def exporter(self, exporter: Exporter) -> None:
         """Let stories be exported as another kind of file."""
-        self._keep(self._around.exporters, exporter)
+        refuse_taken_exporter(exporter.key, self._around.exporters)
+        self._keep(self._around.exporters, guarded_exporter(exporter, self._failed))
 
     def panel(self, panel: Panel) -> None:
         """Show something beside the story."""
         forms = (StoredBookData, StoredUserData, Form, type(None))
         _be(panel, Panel, "A panel is made as Panel(title=…, show=…).")
         _be(panel.form, forms, "The form of a panel is what book_data or user_data gave, or a Form.")
+        mine = {each.panel.title for each in self._around.panels if each.owner == self.name}
+        if panel.title in mine:
+            raise InvalidInput(f"There is a panel {panel.title!r} of this extension already.")
         self._keep(self._around.panels, OwnedPanel(self.name, panel))
 
     def book_data(self, kind: type[T]) -> BookData[T]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import anyio
 
-from marginalia.errors import FormatError, InvalidInput, NotFound
+from marginalia.errors import InvalidInput, NotFound
 from marginalia.extensions.api import API_VERSION, SECONDS, Exporter, Extension, LoreFormat, Table, View
 from marginalia.extensions.data import typed
 from marginalia.extensions.faults import line_of
@@ -145,19 +145,8 @@ class Extensions:
         Raises ``FormatError`` when the format says so, or fails.
         """
         for each in self._around.lore_formats:
-            if key not in {None, each.key}:
-                continue
-            try:
-                if each.sees(data, file):
-                    return each, each.read(data, file)
-            except FormatError:
-                raise
-            except Exception as error:
-                self._noted(Problem(owner=each.title, event="import", error=error))
-                raise FormatError(
-                    f"{file or 'This file'} cannot be imported: the extension that reads {each.title} failed "
-                    f"({error})."
-                ) from error
+            if key in {None, each.key} and each.sees(data, file):
+                return each, each.read(data, file)
         return None
 
     # Finding and switching.

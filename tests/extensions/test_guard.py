@@ -441,6 +441,52 @@ def test_a_lore_format_that_fails_is_a_plain_refusal() -> None:
         with pytest.raises(mg.FormatError, match="the extension that reads Field notes failed"):
             studio.lorebooks.import_file(b"NOTES x")
         assert studio.lorebooks.all() == ()
+        assert [each.owner for each in studio.extensions.problems] == ["trial"]
+
+
+def test_a_lore_format_that_cannot_tell_leaves_the_file_to_the_next_one() -> None:
+    blind = replace(NOTES, key="blind", sees=lambda _data, _file: 1 / 0)  # type: ignore[arg-type,return-value]
+    studio, _ = studio_with(
+        extension(lambda host: host.lore_format(blind), name="blind"),
+        extension(lambda host: host.lore_format(NOTES), name="seeing"),
+    )
+    with studio:
+        assert studio.lorebooks.import_file(b"NOTES Salt and rope.").format == NOTES.key
+        assert [each.owner for each in studio.extensions.problems] == ["blind"]
+
+
+@pytest.mark.parametrize("written", [None, "text", 1 / 3])
+def test_an_exporter_that_fails_is_a_plain_refusal(written: Any) -> None:
+    broken = Exporter(
+        key="broken", name="Broken", suffix=".txt", media_type="text/plain", write=lambda _manuscript: written
+    )
+    studio, book = studio_with(extension(lambda host: host.exporter(broken)))
+    with studio:
+        with pytest.raises(mg.InvalidInput, match="the extension that writes Broken failed"):
+            studio.story.export(book, "broken")
+        assert [each.event for each in studio.extensions.problems] == ["export to Broken"]
+
+
+def test_what_there_is_already_cannot_be_brought_once_more() -> None:
+    plain = Exporter(
+        key="md", name="Mine", suffix=".md", media_type="text/plain", write=lambda _manuscript: b""
+    )
+    panel = Panel(title="P", show=lambda *_: "")
+
+    def twice(host: Host) -> None:
+        host.panel(panel)
+        host.panel(panel)
+
+    studio, _ = studio_with(
+        extension(lambda host: host.exporter(plain), name="one"),
+        extension(lambda host: host.exporter(replace(plain, key="MINE")), name="two"),
+        extension(lambda host: host.lore_format(replace(NOTES, key="sillytavern")), name="three"),
+        extension(twice, name="four"),
+    )
+    with studio:
+        assert [each.name for each in studio.extensions.failures] == ["one", "two", "three", "four"]
+        assert "'md' already" in str(studio.extensions.failures[0].error)
+        assert studio.extensions.panels == ()
 
 
 def test_a_story_is_exported_by_an_extension() -> None:
