@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from marginalia.errors import StoreError
@@ -26,6 +27,7 @@ from marginalia.values import PartId
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from marginalia.store.desk import Desk
     from marginalia.store.pages import Pages
     from marginalia.store.session import Session
     from marginalia.story.parts import Part
@@ -44,6 +46,10 @@ class Hit:
 
 class Searching(Reading):
     """Finding parts by what they say."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._preparing = Lock()
 
     def search(self, book: Book | BookId, query: str) -> tuple[Hit, ...]:
         """The parts of all branches in whose text every word and "phrase" of *query* occurs, in the order of creation.
@@ -68,7 +74,15 @@ class Searching(Reading):
 
         Searching works without; with it, it takes the same few milliseconds at the first time too. Needs up to a second
         for a book of 10,000 parts, in steps that leave room for others, so call it aside when a book is opened.
+        While one book is prepared (for the same user), a call for another does nothing.
         """
+        if self._preparing.acquire(blocking=False):
+            try:
+                self._prepare_all(book)
+            finally:
+                self._preparing.release()
+
+    def _prepare_all(self, book: Book | BookId) -> None:
         number = book_id(book)
 
         def look(session: Session, _record: Book, pages: Pages) -> tuple[bool, list[int]]:

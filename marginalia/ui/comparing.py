@@ -69,7 +69,7 @@ def _ends(shape: Shape | None) -> Iterator[Choice]:
     if shape is None:
         return
     tree, here = shape.tree, set(shape.branch)
-    ends = [node.id for node in tree if node.id not in here and not tree.children(node.id)]
+    ends = [part for part in tree.parts() if part not in here and not tree.children(part)]
     for end in ends[-_RECENT:]:
         name = f"the branch that ends in part {len(tree.branch(end))}"
         yield Choice(f"end:{end}", name, "Sent next on another branch")
