@@ -181,6 +181,12 @@ def sources(lens: Lens) -> set[str]:
     return {change.source for change in found.changes} if found is not None else set()
 
 
+def notes(lens: Lens) -> tuple[str, ...]:
+    """What the comparison that is shown says of the whole."""
+    found = lens.comparison.diff if lens.comparison is not None else None
+    return found.notes if found is not None else ()
+
+
 async def write(lens: Lens, server: ScriptedServer) -> mg.Part:
     assert lens.desk.book is not None
     server.script(Stream("Done."))
@@ -309,19 +315,18 @@ async def test_what_can_be_compared_with_has_other_branches_and_settings(lens: L
     long = studio.protocols.create(name="Long", max_tokens=3000)
     await lens.desk.refresh_library()
     await lens.compare_with(f"protocol:{long.id}")
+    await until(lambda: notes(lens) == ("The context is 2,000 tokens instead of 3,000.",))
+    assert lens.comparison is not None
     assert lens.comparison.title == "Compared with the protocol Long"
-    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 3,000.",)
     await lens.try_out(WhatIf(context=2500))
     await lens.compare_with("try")
-    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 2,500.",)
+    await until(lambda: notes(lens) == ("The context is 2,000 tokens instead of 2,500.",))
     await lens.try_out(WhatIf())
-    assert lens.comparison is None
+    await until(lambda: lens.comparison is None)
     await lens.compare_with("double")
-    assert lens.comparison is not None
-    assert lens.comparison.diff is not None
-    assert lens.comparison.diff.notes == ("The context is 2,000 tokens instead of 4,000.",)
+    await until(lambda: notes(lens) == ("The context is 2,000 tokens instead of 4,000.",))
     await lens.compare_with("stable")
-    assert lens.comparison.diff is not None
+    await until(lambda: lens.comparison is not None and lens.comparison.title.endswith("the other layout"))
 
 
 async def test_the_rungs_mark_where_one_is(lens: Lens) -> None:
