@@ -192,9 +192,8 @@ async def stalls(base_url: str, seconds: float) -> bool:
     with TemporaryDirectory() as folder:
         async with Studio(Path(folder) / "streaming.db", extensions=()) as studio:
             books = shelf(studio, base_url, f"{number}/{1 / RATE}")
-            await studio.preview(
-                books[0], Turn(instructions="Go on.")
-            )  # the ranks of the tokenizer are read once
+            for book in books:  # as an open window has done: its pages are read, and the tokenizer's ranks
+                await studio.preview(book, Turn(instructions="Go on."))
             before = time.process_time()
             with control(watch):
                 await run_all(studio, books, watch, texts)
