@@ -88,7 +88,7 @@ export function render({ model }) {
   const say = connect(model, {
     shelf, arrived, inside, sent: download, close: () => dialog.close(),
     piece: (message) => { if (message.job !== job) return; pieces.push(Uint8Array.from(atob(message.data), (each) => each.charCodeAt(0))); clearInterval(ticking); if (sent?.told) sent.told.textContent = `${Math.round(100 * message.share)} %` },
-    progress: (message) => { progress.hidden = false; progress.textContent = message.text },
+    progress: (message) => { progress.hidden = false; progress.replaceChildren(message.text, message.more ? button("Stop after this one", () => { say("enough"); progress.textContent = message.text }) : "") },
     trouble: (message) => { busy = false; progress.hidden = true; note.textContent = ""; wrong(message.text); finished("") },
   })
   return dialog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -52,11 +52,15 @@ class HomeView(View):
             "import": self._import, "look": self._look, "replace": self._replace,
         }  # fmt: skip
         self._shelf.hear(
-            file=self._file, halt=self._halt, **{name: self._guarded(each) for name, each in handlers.items()}
+            file=self._file,
+            halt=self._halt,
+            enough=self._enough,
+            **{name: self._guarded(each) for name, each in handlers.items()},
         )
         self._chosen: BookId | None = None
         self._noted: BookId | None = None
         self._arriving = Arriving()
+        self._reading = False
         self._leaving: asyncio.Task[None] | None = None
         self._backup_file: tuple[BookId, Upload] | None = None
         self.follow("book", then=self._came)
@@ -184,12 +188,25 @@ class HomeView(View):
         if trouble := self._arriving.take(said):
             self._shelf.tell("trouble", text=trouble)
 
+    def _enough(self, _: Said) -> None:
+        """No further file; the one that is being read becomes a book."""
+        self._reading = False
+
     async def _import(self, said: Said) -> None:
+        self._reading = True
+        self.desk.errands.start(self._attempt(self._take_in(self._arriving.all_of(said))))
+
+    async def _take_in(self, uploads: Sequence[Upload]) -> None:
         """Make books of the files, one after the other; a refused one keeps no other out."""
-        desk, uploads = self.desk, self._arriving.all_of(said)
-        rows: list[dict[str, object]] = []
+        desk, rows = self.desk, list[dict[str, object]]()
         for at, upload in enumerate(uploads):
-            self._shelf.tell("progress", text=f"Reading {upload.file}… {at + 1} of {len(uploads)}")
+            if not self._reading:
+                rows.append(
+                    {"file": upload.file, "text": "Not read: it was stopped before.", "refused": True}
+                )
+                continue
+            text = f"Reading {upload.file}… {at + 1} of {len(uploads)}"
+            self._shelf.tell("progress", text=text, more=at + 1 < len(uploads))
             try:
                 found = await aside(take_in, desk.studio, upload, desk.book, desk.library)
             except Exception as error:  # noqa: BLE001 - the border between a file and the page
