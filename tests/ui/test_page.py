@@ -18,7 +18,7 @@ def studio() -> Studio:
 
 
 def test_a_session_is_made_of_few_models(studio: Studio) -> None:
-    """Every model costs its share of building a page, which the others wait for; ``benchmarks/page.py`` has the time."""
+    """Every model takes its share of building a page, which others wait for; ``benchmarks/page.py`` has the time."""
     extension()
     document = Document()
     page(studio).server_doc(document)
