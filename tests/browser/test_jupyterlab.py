@@ -100,7 +100,9 @@ def test_in_jupyterlab_the_panels_come_up_and_a_run_streams_in_its_cell_and_in_t
     page: Page, lab: str
 ) -> None:
     page.goto(lab)
-    page.get_by_text("(ipykernel) | Idle").wait_for()  # cells that are run before that are left out without a word
+    page.get_by_text(
+        "(ipykernel) | Idle"
+    ).wait_for()  # cells that are run before that are left out without a word
     page.evaluate(WATCH)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
