@@ -35,7 +35,14 @@ def output_of(ran: Any, ending: str) -> str:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_example_notebook_runs_and_shows_the_panels_of_the_app(ran: Any) -> None:
-    for ending in ("\nprompt.lore", "prompt", "prompt.budget", "run.timeline", "large.diff(small)", "as_it_was=False)"):
+    for ending in (
+        "\nprompt.lore",
+        "prompt",
+        "prompt.budget",
+        "run.timeline",
+        "large.diff(small)",
+        "as_it_was=False)",
+    ):
         shown = output_of(ran, ending)
         assert "data-marginalia=" in shown, ending
         assert not OUTSIDE.search(shown)
