@@ -1,4 +1,4 @@
-"""The app's panels in a notebook: whole in themselves, safe whatever stands in a story, plain where scripts do not run."""
+"""The app's panels in a notebook: whole in themselves, safe whatever a story holds, plain where no script runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def data_of(panel: str) -> dict[str, object]:
     return data
 
 
-async def test_every_thing_has_a_panel_and_a_table_and_nothing_of_a_story_is_markup(studio: mg.Studio) -> None:
+async def test_every_thing_has_a_panel_and_a_table_and_nothing_of_a_story_is_markup(
+    studio: mg.Studio,
+) -> None:
     book = studio.books.all()[0]
     prompt = await studio.preview(book, mg.Turn(instructions="Ring the bell."))
     run = studio.generate(book, mg.Turn(instructions="Ring the bell."))
