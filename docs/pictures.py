@@ -31,6 +31,7 @@ from marginalia.ui.preferences import welcome_no_more
 HERE = Path(__file__).parent / "pictures"
 MOST_BYTES = 150_000
 _PATIENCE = 60.0
+_WITH_SIDES = 900
 _BETWEEN = "\n\n=====\n\n"
 
 
@@ -119,6 +120,9 @@ def take(browser: Browser, url: str, picture: Picture) -> bytes:
     page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
     page.goto(f"{url}?theme={picture.theme}")
     page.get_by_role("button", name="Generate", exact=True).and_(page.locator(":enabled")).wait_for()
+    if picture.width >= _WITH_SIDES:
+        page.get_by_text("of 8,192 tokens").wait_for()
+        page.get_by_role("listbox", name="Outline").get_by_text("The logbook").wait_for()
     picture.go(page)
     page.wait_for_timeout(1500)
     shot = page.screenshot()
