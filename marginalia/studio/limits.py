@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -51,7 +51,7 @@ class Turnstile:
         self._lock = Lock()
 
     @contextmanager
-    def summary(self) -> Iterator[None]:
+    def summary(self) -> Generator[None]:
         """While one summary is written; raises ``Busy`` where there is one too many."""
         with self._lock:
             if 0 < self._most <= self._inside:
