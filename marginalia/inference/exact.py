@@ -84,6 +84,11 @@ class RunTokenizer:
             f"{self._estimates.name}, in part {exact}" if self.missing_texts or self.missing_parts else exact
         )
 
+    @property
+    def alike(self) -> object:
+        """Tokenizers of which this is equal count alike: by the same estimates, with as much known from the server."""
+        return self._estimates, self._counts, len(self._counts.texts)
+
     def count(self, text: str) -> int:
         """The number of tokens of *text*."""
         if not text:

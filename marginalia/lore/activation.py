@@ -207,7 +207,7 @@ class Activation:
     def _resting(self) -> tuple[Sequence[Verdict], Sequence[int]]:
         """The verdicts when nothing is found anywhere, and the rows that are in all the same."""
         scan = self.scan
-        key = (self.tags, scan.settings, scan.count)
+        key = (self.tags, scan.settings, scan.counter or scan.count)
         known = self.matcher.resting.get(key)
         if known is None:
             if len(self.matcher.resting) >= _RESTING_KEPT:

@@ -115,6 +115,7 @@ class LoreExploring:
             seed=run.seed,
             limits=self._limits(run),
             count=run.ports.tokenizer.count,
+            counter=getattr(run.ports.tokenizer, "alike", None),
             render=run.ports.render,
         )
 

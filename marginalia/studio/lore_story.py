@@ -54,6 +54,7 @@ class Moment:
     seed: int
     limits: Limits
     count: Callable[[str], int]
+    counter: object = None
     render: Renders = render
 
     @classmethod
@@ -67,6 +68,7 @@ class Moment:
             seed=run.seed,
             limits=known.limits,
             count=run.ports.tokenizer.count,
+            counter=getattr(run.ports.tokenizer, "alike", None),
             render=run.ports.render,
         )
 
@@ -122,6 +124,7 @@ class History:
             timing=Timing.of(self.parts[before - 1].attributes.get(TIMING) if before else None),
             seed=self.dice(self.parts[source.number - 1]) if asked and dice else moment.seed,
             count=moment.count,
+            counter=moment.counter,
             budget=lore_budget(moment.book, moment.limits),
         )
 

@@ -132,3 +132,18 @@ async def test_nothing_is_stored_byte_for_byte(studio: Studio, world: Lorebook, 
 
 def contents(studio: Studio) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in Path(studio.path).parent.iterdir() if file.is_file()}
+
+
+async def test_what_nothing_calls_is_the_same_verdict_from_prompt_to_prompt() -> None:
+    # Thousands of entries that rest are neither decided nor put into words again with every letter that is typed.
+    with Studio(":memory:", extensions=()) as studio:
+        lore = studio.lorebooks.create(name="Lore")
+        studio.lorebooks.add_entry(lore, name="Ash", payload="Grey.", match=words("ash"))
+        provider = studio.providers.create(
+            name="N", base_url="http://127.0.0.1:9/v1", model="m", max_context=4096, max_response=200
+        )
+        protocol = studio.protocols.create(name="P")
+        book = studio.books.create(name="B", provider=provider, protocol=protocol, lorebook=lore)
+        first = await studio.preview(book, Turn(instructions="one"))
+        second = await studio.preview(book, Turn(instructions="two"))
+    assert first.lore[0] is second.lore[0]

@@ -128,6 +128,7 @@ def turn_scan(run: Run, book: Book, request: Request, user_prompt: str, limits: 
         timing=Timing.of(state),
         seed=run.seed,
         count=run.ports.tokenizer.count,
+        counter=getattr(run.ports.tokenizer, "alike", None),
         budget=lore_budget(book, limits),
     )
 
