@@ -61,7 +61,7 @@ class App:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            with suppress(urllib.error.URLError, ConnectionError):
+            with suppress(OSError):  # not there yet, or too busy to answer
                 urllib.request.urlopen(self.url, timeout=20).close()  # noqa: S310 - our own server
                 return self
             time.sleep(0.2)

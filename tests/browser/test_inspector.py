@@ -58,6 +58,14 @@ def tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).click()
 
 
+def from_menu(page: Page, name: str) -> None:
+    """Choose something in the menu of the 13th part."""
+    part = page.get_by_role("article", name=f"Part {PARTS + 1}", exact=True)
+    part.hover()
+    part.get_by_role("button", name=f"Menu of part {PARTS + 1}").click()
+    page.get_by_text(name).click()
+
+
 def test_a_what_if_moves_the_picture_and_changes_nothing_until_it_is_kept(
     app: App, open_page: Callable[..., Page]
 ) -> None:
@@ -137,13 +145,10 @@ def test_a_part_is_written_once_more_and_the_timeline_tells_how_it_went(
     write(page, model, "Varro comes.")
     first = model.completions[-1].body
     table = page.get_by_role("table", name="What happened when")
-    expect(table.get_by_role("row", name="Asking the model")).to_be_visible()
-    expect(table.get_by_role("row", name="waiting for the model")).to_be_visible()
-    expect(table.get_by_role("row", name="Storing")).to_be_visible()
+    for name in ("Asking the model", "waiting for the model", "Storing"):
+        expect(table.get_by_role("row", name=name)).to_be_visible()
     part = page.get_by_role("article", name="Part 13", exact=True)
-    part.hover()
-    part.get_by_role("button", name="Menu of part 13").click()
-    page.get_by_text("Once more…").click()
+    from_menu(page, "Once more…")
     reader = page.get_by_role("region", name="Prompt")
     expect(reader).to_contain_text("Once more, exactly as it was")
     expect(reader).to_contain_text("Nothing is different.")
@@ -157,9 +162,7 @@ def test_a_part_is_written_once_more_and_the_timeline_tells_how_it_went(
     expect(part).to_contain_text("The bell rang twice.")
     expect(part.get_by_text("2/2")).to_be_visible()
     assert model.completions[-1].body == first
-    part.hover()
-    part.get_by_role("button", name="Menu of part 13").click()
-    page.get_by_text("Show Prompt").click()
+    from_menu(page, "Show Prompt")
     expect(page.get_by_text("Once more:")).to_be_visible()
     tab(page, "Run")
     expect(page.get_by_text("another version, as it was")).to_be_visible()

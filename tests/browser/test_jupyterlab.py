@@ -72,7 +72,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
 def wait_for(address: str, log: Path) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        with suppress(urllib.error.URLError, ConnectionError):
+        with suppress(OSError):  # not there yet, or too busy to answer
             urllib.request.urlopen(address, timeout=20).close()  # noqa: S310 - our own server
             return
         time.sleep(0.2)
