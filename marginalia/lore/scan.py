@@ -28,7 +28,7 @@ class Scan:
     ``request`` is the rendered user prompt before lore is put in front of it, ``tags`` are the book's. ``story`` holds
     the texts of the branch's last parts, newest first; it is read from the front and only as far as needed. ``memory``
     holds the texts of summaries. ``parts`` counts the parts on the branch, ``timing`` is the branch's timed state,
-    ``seed`` the turn's. ``count`` counts tokens, and scans with an equal ``counter`` count alike; ``budget`` is what all
+    ``seed`` the turn's. ``count`` counts tokens, scans with an equal ``counter`` count alike; ``budget`` is what all
     lore may have, in tokens (0: no limit).
     ``settings`` hold where a lorebook has none of its own. ``horizon`` is how many characters of the story are read to
     explain near misses. ``patience`` is how many seconds of ``stopwatch`` all regular expressions together have that

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from marginalia import Match, Pattern, Studio, TextFilter, Turn, TurnInput, When
 from marginalia.errors import NotFound
 from marginalia.lore.book import Entry, EntryBudget, Lorebook, Scope
+from marginalia.studio.lore_map import story_map
+from marginalia.studio.lore_story import Source, decide
 from marginalia.values import Book
 
 
@@ -125,6 +129,12 @@ async def test_nothing_is_stored_byte_for_byte(studio: Studio, world: Lorebook, 
     studio.lorebooks.activate(world, "Varro, a bell", book)
     studio.lorebooks.activate(world, Turn(instructions="{{setvar::a::1}} Varro"), book).replay(book)
     studio.lorebooks.replay(book, world)
+    exploring = studio.lorebooks.exploring
+    moment = exploring.moment(book, exploring.lorebooks(world), Turn(instructions="bell"))
+    history, draft = exploring.history(book), studio.lorebooks.entries(world)[1]
+    for kind in ("next", "end", "asked", "part"):
+        decide(moment, history, Source(kind=kind, number=2), replace(draft, payload="{{setvar::b::2}}"))
+    assert story_map(moment, history, draft, shown=[draft.id], most=9, ended=Event()) is not None
     await studio.preview(book, Turn(instructions="again {{incvar::n}}"))
     assert contents(studio) == before
     assert studio.version(book) == version
