@@ -54,6 +54,7 @@ PAGES: Mapping[str, Callable[[Page], None]] = {
             "Lorebooks",
             "Models",
             "Protocols",
+            "Prompts",
             "Extensions",
             "Copies",
             "Settings",

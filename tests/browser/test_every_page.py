@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then((found) => found.violations
   .filter(({ impact }) => impact === "serious" || impact === "critical")
-  .flatMap(({ id, nodes }) => nodes.map((each) => `${id}: ${each.html.slice(0, 120)} ${each.any[0]?.message ?? ""}`)))"""
+  .flatMap(({ id, nodes }) => nodes.map((each) => `${id}: ${each.html.slice(0, 99)} ${each.any[0]?.message}`)))"""
 NARROW = (
     "studio",
     "places",

@@ -88,10 +88,10 @@ export function render({ model }) {
     const kids = []
     let group = null
     for (const each of matching()) {
-      if (each.group !== group) { group = each.group; kids.push(h("h4", {}, GROUPS[group])) }
+      if (each.group !== group) { group = each.group; kids.push(h("h4", { role: "presentation" }, GROUPS[group])) }
       kids.push(h("button", { class: "offer", type: "button", role: "option", onclick: () => insert(each) }, h("code", {}, each.name), h("small", { class: "quiet" }, each.meaning)))
     }
-    offered.replaceChildren(...(kids.length ? kids : [h("p", { class: "quiet" }, "Nothing is called like that.")]))
+    offered.replaceChildren(...(kids.length ? kids : [h("p", { class: "quiet", role: "option", "aria-disabled": "true" }, "Nothing is called like that.")]))
   }
   names.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === find) { event.preventDefault(); const first = matching()[0]; if (first) insert(first) }
