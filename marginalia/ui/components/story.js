@@ -36,7 +36,7 @@ export function render({ model }) {
     menu.partId = id; menu.opener = opener; menu.hidden = false; opener.setAttribute("aria-expanded", "true")
     const at = opener.getBoundingClientRect(), inside = frame.getBoundingClientRect()
     const top = at.bottom - inside.top + 4
-    menu.style.top = Math.min(top, inside.height - menu.offsetHeight - 8) + "px"
+    menu.style.top = Math.max(8, Math.min(top, inside.height - menu.offsetHeight - 8)) + "px"
     menu.style.left = Math.max(8, Math.min(at.right - inside.left - menu.offsetWidth, inside.width - menu.offsetWidth - 8)) + "px"
     menu.querySelector("button").focus()
   }
