@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import param
 
-from marginalia.lore.book import Entry, EntryBudget, Match, Pattern, Scope, When, Where
+from marginalia.lore.book import Entry, Match, Pattern
 from marginalia.lore.filters import problem
 from marginalia.models import EntryModel
-from marginalia.models.base import Model, chosen, cleaned
+from marginalia.models.base import Model
 from marginalia.ui.forms import described, fill
+from marginalia.ui.nested import names_of, read, show
 from marginalia.values import Role, Syntax
 
 if TYPE_CHECKING:
@@ -134,27 +135,15 @@ class MoreModel(Model):
 
     def take(self, entry: Entry) -> None:
         """Show *entry*."""
-        for name in self.names():
-            value = getattr(*_place(entry, name))
-            setattr(self, name, list(cast("tuple[str, ...]", value)) if name == "when_groups" else value)
+        show(self, entry, _GROUPS)
 
     def freeze(self, entry: Entry) -> Entry:
         """*entry* with what stands here."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
-        values["when_groups"] = cleaned(self.when_groups)
-        return replace(
-            entry,
-            scope=Scope(**_of("scope", values)),
-            when=When(**_of("when", values)),
-            where=Where(**_of("where", values)),
-            budget=EntryBudget(**_of("budget", values)),
-            syntax=cast("Syntax", chosen(self, "syntax")),
-            note=self.note,
-        )
+        return read(self, entry, _GROUPS)
 
     def names(self) -> list[str]:
-        """The fields, without the name that param gives to everything."""
-        return [name for name in self.param if name != "name"]
+        """The fields."""
+        return names_of(self)
 
 
 def fields_of(entry: Entry) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -209,14 +198,3 @@ def _match(keys: Iterable[Mapping[str, Any]]) -> Match:
             Pattern(text=text, kind=known, case=bool(key.get("case")), whole_word=bool(key.get("word")))
         )
     return Match(**{role: tuple(each) for role, each in found.items()})
-
-
-def _place(entry: Entry, name: str) -> tuple[object, str]:
-    """Where in an entry a field of ``MoreModel`` stands: the object that holds it, and its name there."""
-    group, _, rest = name.partition("_")
-    return (getattr(entry, group), rest) if group in _GROUPS else (entry, name)
-
-
-def _of(group: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    start = f"{group}_"
-    return {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}

@@ -13,10 +13,11 @@ import param
 
 from marginalia.errors import InvalidInput, NotFound
 from marginalia.formats import CODECS, Fidelity
-from marginalia.lore.book import FilledLorebook, Lorebook, LoreSettings
+from marginalia.lore.book import FilledLorebook, Lorebook
 from marginalia.lore.collecting import would_cycle
-from marginalia.models.base import Model, cleaned
+from marginalia.models.base import Model
 from marginalia.ui.forms import described
+from marginalia.ui.nested import read, show
 from marginalia.ui.words import count
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from marginalia.values import Book, LorebookId
 
 _MOST_NOTES = 400
+_GROUPS = ("settings",)
 
 
 class LorebookModel(Model):
@@ -41,19 +43,19 @@ class LorebookModel(Model):
         default=True, label="In use", doc="Off: neither its entries nor those of lorebooks only it leads to."
     )
     tags = param.List(default=[], item_type=str, label="Tags", doc="Each of its entries has these too.")
-    scan_parts = param.Integer(
+    settings_scan_parts = param.Integer(
         default=0, bounds=(0, None), label="Parts looked at", doc="For entries that do not say it themselves."
     )
-    token_budget = param.Integer(
+    settings_token_budget = param.Integer(
         default=0,
         bounds=(0, None),
         label="Tokens at most",
         doc="For all its entries together. 0: no limit of its own.",
     )
-    recursive = param.Boolean(
+    settings_recursive = param.Boolean(
         default=False, label="Lore calls lore", doc="Its entries may be called by other lore."
     )
-    recursion_limit = param.Integer(
+    settings_recursion_limit = param.Integer(
         default=3,
         bounds=(0, None),
         label="Calls in a row",
@@ -62,23 +64,12 @@ class LorebookModel(Model):
 
     def take(self, lorebook: Lorebook) -> None:
         """Show *lorebook*."""
-        settings = lorebook.settings
-        self.param.update(
-            name=lorebook.name, description=lorebook.description, enabled=lorebook.enabled, tags=list(lorebook.tags),
-            scan_parts=settings.scan_parts, token_budget=settings.token_budget, recursive=settings.recursive,
-            recursion_limit=settings.recursion_limit,
-        )  # fmt: skip
+        show(self, lorebook, _GROUPS)
 
     def freeze(self, lorebook: Lorebook) -> Lorebook:
         """*lorebook* with what was typed here."""
-        settings: LoreSettings = replace(
-            lorebook.settings, scan_parts=self.scan_parts, token_budget=self.token_budget, recursive=self.recursive,
-            recursion_limit=self.recursion_limit,
-        )  # fmt: skip
-        return replace(
-            lorebook, name=self.name.strip(), description=self.description, enabled=self.enabled,
-            tags=cleaned(self.tags), settings=settings,
-        )  # fmt: skip
+        made = read(self, lorebook, _GROUPS)
+        return replace(made, name=made.name.strip())
 
 
 def shelf_rows(studio: Studio, book: Book | None) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def test_a_lorebook_survives_its_form(studio: Studio) -> None:
     model.take(book)
     assert model.freeze(book) == book
     page = lorebook_page(studio, book.id, None)
-    assert {each["name"] for each in page["fields"]} >= {"name", "enabled", "tags", "recursive"}
+    assert {each["name"] for each in page["fields"]} >= {"name", "enabled", "tags", "settings_recursive"}
 
 
 def test_a_refused_file_says_why_and_an_imported_one_what_became_of_its_entries(studio: Studio) -> None:
