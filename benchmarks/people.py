@@ -123,7 +123,13 @@ def _named(handle: asyncio.Handle) -> str:
     """Which coroutine or function a callback is."""
     callback = handle._callback  # type: ignore[attr-defined]  # noqa: SLF001 - the name is only told
     task = getattr(callback, "__self__", None)
-    return repr(task.get_coro()) if isinstance(task, asyncio.Task) else repr(callback)[:120]
+    if not isinstance(task, asyncio.Task):
+        return repr(callback)[:120]
+    names, inner = list[str](), task.get_coro()
+    while inner is not None and hasattr(inner, "cr_await"):  # where it waits now, the innermost last
+        names.append(inner.__qualname__)
+        inner = inner.cr_await
+    return " > ".join(names)
 
 
 @dataclass
