@@ -84,6 +84,10 @@ def make_lore(page: Page) -> None:
     expect(shelf.get_by_text("used by this book")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("2")
+    expect(page.get_by_role("tab", name="Lore", exact=True)).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(
+        1000
+    )  # the explorer turns to the new lorebook, and an opened form would go with the old one
     press(page, page.get_by_role("button", name="+ Entry"))
     entry = page.get_by_role("region", name="Lore entry")
     tab_to(page, entry.get_by_label("Name", exact=True))
