@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context
 from html import escape
 from importlib import import_module
@@ -42,8 +43,10 @@ async def _follow(run: Run, update: Callable[[], None]) -> None:
     seen = 0
     while not run.ended:
         seen = await run.changed(seen)
-        update()
-        await asyncio.sleep(1 / UPDATES_PER_SECOND)
+        if not run.ended:
+            update()
+            with suppress(TimeoutError):  # the end is shown at once, whoever else waits for it
+                await asyncio.wait_for(run.settled(), 1 / UPDATES_PER_SECOND)
     update()
 
 
