@@ -207,7 +207,7 @@ class Session:
                 "previous": lambda: story.command("previous"),
                 "next": lambda: story.command("next"),
                 "edit": lambda: story.command("edit"),
-            "instructions": self._turn.focus,
+                "instructions": self._turn.focus,
                 "focus": self._focus,
                 "undo": bench.undo,
                 "redo": bench.redo,
