@@ -22,6 +22,7 @@ from marginalia.prompt.budget import SAFETY_MARGIN, Budget
 from marginalia.prompt.payload import SEPARATOR
 from marginalia.prompt.stages import MESSAGE_TOKENS, Lore, Passage, Placed
 from marginalia.story.tree import StoryTree
+from marginalia.story.weighed import WeighedTree
 from marginalia.values import PartId
 
 STABLE = "stable_layout"
@@ -84,20 +85,22 @@ def in_blocks(
 ) -> tuple[tuple[Passage, ...], Budget]:
     """*chronicle*, beginning at the border of a block, and the budget of that.
 
-    Blocks are counted in charged tokens from the first part after *stop*, the newest one that a summary stands for. A
-    story that fits whole is left alone, and so is one that a listener made up.
+    Blocks are counted in charged tokens from the first part after *stop*, the newest one that a summary stands for, and
+    by the counts that parts were stored with: a better estimate of them must not move the borders. A story that fits
+    whole is left alone, and so is one that a listener made up.
     """
     first = next((each.part for each in chronicle if each.part is not None), None)
     if budget.needed is None or first is None:
         return tuple(chronicle), budget
-    charged = _charged(tree, branch[-1], stop)
+    stored = tree.stored if isinstance(tree, WeighedTree) else tree
+    charged = _charged(stored, branch[-1], stop)
     before = charged.get(first)
     if before is None:
         return tuple(chronicle), budget
     block = _block_size(budget)
     border = -(-before // block) * block
     kept = tuple(
-        each for each in chronicle if each.part is None or _ends_behind(each.part, border, charged, tree)
+        each for each in chronicle if each.part is None or _ends_behind(each.part, border, charged, stored)
     )
     if len(kept) == len(chronicle) or all(each.part is None for each in kept):
         return tuple(chronicle), budget

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 
 class WeighedTree(StoryTree):
-    """*tree* with the tokens of each part as *weigh* has them; only parts that are looked at are weighed."""
+    """*tree* with the tokens of each part as *weigh* has them; only parts that are looked at are weighed.
+
+    ``stored`` is the tree as it is, whose counts never change.
+    """
 
     def __init__(self, tree: StoryTree, weigh: Callable[[Node], int]) -> None:
         super().__init__()
         vars(self).update(vars(tree))  # everything else is shared: branches that were walked once, too
         self._weigh = weigh
+        self.stored = tree
 
     def find(self, part: PartId) -> Node | None:
         """The node of a part, with its tokens as they are weighed."""

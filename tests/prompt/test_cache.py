@@ -5,11 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marginalia.prompt.budget import Budget
 from marginalia.prompt.cache import FRAME_TOKENS, reported, same_beginning
+from marginalia.prompt.layout import in_blocks
 from marginalia.prompt.receipt import Receipt
 from marginalia.prompt.segment import Segment, SegmentKind
+from marginalia.prompt.stages import Passage
+from marginalia.story.node import Node
+from marginalia.story.tree import StoryTree
+from marginalia.story.weighed import WeighedTree
 from marginalia.testing import WordTokenizer
-from marginalia.values import Message, Usage
+from marginalia.values import Limits, Message, PartId, Usage
 
 count = WordTokenizer().count
 
@@ -79,3 +85,21 @@ def test_what_was_predicted_stands_beside_what_the_server_says() -> None:
     )
     assert reported(None, extra) == "Predicted from cache: 900 of 1,200 tokens."
     assert reported(Usage(prompt_tokens=1210)) == ""
+
+
+def test_a_better_estimate_of_the_parts_does_not_move_the_border_of_a_block() -> None:
+    nodes = [
+        Node(id=PartId(at), parent_id=PartId(at - 1) if at > 1 else None, tokens=60) for at in range(1, 41)
+    ]
+    tree = StoryTree(nodes)
+    branch = tree.branch(PartId(40))
+    chronicle = [Passage(text="word", part=part) for part in branch[14:]]
+    budget = Budget(limits=Limits(context=4600, response=100), sent_parts=26, needed=(1, 0))
+    first = {
+        in_blocks(chronicle, budget, each, branch, None)[0][0].part
+        for each in (
+            tree,
+            *(WeighedTree(tree, lambda node, by=by: node.tokens * by // 20) for by in range(18, 23)),
+        )
+    }
+    assert len(first) == 1
