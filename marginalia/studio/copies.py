@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -73,7 +73,7 @@ class DatabaseCopies(Copies):
             return pack(Backups(store.desk).take(found), now=self._now(), made_by=self._made_by)
 
     @contextmanager
-    def _opened(self, copy: Copy | Path) -> Iterator[Store]:
+    def _opened(self, copy: Copy | Path) -> Generator[Store]:
         path, desk = copy.path if isinstance(copy, Copy) else copy, self._desk
         with tempfile.TemporaryDirectory(prefix="look-", dir=path.parent) as folder:
             try:
