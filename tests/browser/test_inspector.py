@@ -87,7 +87,9 @@ def test_a_what_if_moves_the_picture_and_changes_nothing_until_it_is_kept(
     expect(page.get_by_text("What if: ")).to_have_count(0)
     expect(page.get_by_text("of 8,192 tokens")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("of 8,192 tokens")).to_be_visible(timeout=20_000)  # a whole page, on a busy machine
+    expect(page.get_by_text("of 8,192 tokens")).to_be_visible(
+        timeout=20_000
+    )  # a whole page, on a busy machine
 
 
 def test_what_was_left_out_says_what_it_needs(app: App, open_page: Callable[..., Page]) -> None:
