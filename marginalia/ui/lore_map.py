@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -32,15 +33,25 @@ class LoreMap:
         self._cells = ColumnDataSource(data={name: list[Any]() for name in _COLUMNS})
         self._cells.selected.on_change("indices", self._tapped)
         self._across, self._down = Range1d(start=0.5, end=1.5), Range1d(start=0.5, end=-0.5)
-        self._plot = self._figure()
-        self.pane = pn.pane.Bokeh(  # type: ignore[no-untyped-call]
+        self.pane = pn.Column(sizing_mode="stretch_width", margin=0)
+
+    @cached_property
+    def _plot(self) -> figure:
+        """Made when there is something to show: figures are most of what building a page takes."""
+        return self._figure()
+
+    @cached_property
+    def _frame(self) -> pn.pane.Bokeh:
+        frame = pn.pane.Bokeh(  # type: ignore[no-untyped-call]
             self._plot, height=_FRAME, sizing_mode="stretch_width", margin=0
         )
+        self.pane.append(frame)
+        return frame
 
     def show(self, made: StoryMap) -> None:
         """Draw another replay."""
         self._shown = made
-        height = _FRAME + _ROW * max(1, len(made.rows))
+        height, frame = _FRAME + _ROW * max(1, len(made.rows)), self._frame
         with pn.io.hold(self._doc):
             self._cells.selected.indices = []
             self._cells.data = _columns(made)
@@ -50,7 +61,7 @@ class LoreMap:
             axis.ticker = FixedTicker(ticks=list(range(len(made.rows))))
             axis.major_label_overrides = {at: _short(name) for at, (_, name) in enumerate(made.rows)}
             self._plot.height = height
-            self.pane.height = height  # while messages are held: the pane hands it on to the figure
+            frame.height = height  # while messages are held: the pane hands it on to the figure
 
     def _figure(self) -> figure:
         plot = figure(

@@ -60,7 +60,8 @@ def panel(
 
 def _prompt(prompt: Prompt) -> str:
     rows = message_rows(prompt.messages, prompt.segments, calls_of(prompt.lore))
-    return _reader(rows, "What would be sent", prompt_html(prompt))
+    troubles = [trouble.text for trouble in prompt.problems]
+    return _reader(rows, "What would be sent", prompt_html(prompt), troubles)
 
 
 def _receipt(receipt: Receipt) -> str:
@@ -68,10 +69,11 @@ def _receipt(receipt: Receipt) -> str:
     return _reader(rows, "What was sent", prompt_html(receipt))
 
 
-def _reader(rows: list[dict[str, Any]], what: str, plain: str) -> str:
+def _reader(rows: list[dict[str, Any]], what: str, plain: str, troubles: Sequence[str] = ()) -> str:
     tokens = sum(row["tokens"] for row in rows)
     message = {
         "type": "prompt", "total": len(rows), "changed": list(enumerate(rows)), "mark": "", "meter": "",
+        "troubles": list(troubles),
         "top": f"{what}: {count(len(rows), 'message')}, {count(tokens, 'token')}.",
     }  # fmt: skip
     return panel(

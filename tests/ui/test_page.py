@@ -22,7 +22,7 @@ def test_a_session_is_made_of_few_models(studio: Studio) -> None:
     extension()
     document = Document()
     page(studio).server_doc(document)
-    assert len(document.models) < 300
+    assert len(document.models) < 150
     studio.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -38,13 +39,12 @@ class TreeView(View):
         self._root: PartId | None = None
         self._chosen: PartId | None = None
         self._moved: PartId | None = None
-        self._plot = TreePlot(pointed=self._pointed, tapped=self._tapped, double_tapped=self._double_tapped)
         self._card = TreeCard(height=_CARD, sizing_mode="stretch_width")
         self._card.hear(
             walk=self._walk, read=self._read, continue_=self._continue, bookmark=self._bookmark, label=self._label,
             hoist=self._hoist, fold=self._fold, move=self._move, attach=self._attach, cancel=self._cancel,
         )  # fmt: skip
-        self._layout = pn.Column(self._plot.layout, self._card, sizing_mode="stretch_both", margin=0)
+        self._layout = pn.Column(self._card, sizing_mode="stretch_both", margin=0)
         self.follow("shape", then=self._draw)
         self.follow("book", then=self._leave)
         bench.param.watch(self._draw, ["side"])  # pyright: ignore[reportUnknownMemberType]
@@ -54,6 +54,13 @@ class TreeView(View):
         return self._layout
 
     # The picture.
+
+    @cached_property
+    def _plot(self) -> TreePlot:
+        """Made when it is first looked at: figures are most of what building a page takes."""
+        plot = TreePlot(pointed=self._pointed, tapped=self._tapped, double_tapped=self._double_tapped)
+        self._layout.insert(0, plot.layout)
+        return plot
 
     def _leave(self, *_: object) -> None:
         """Another book, or the same one changed; what was opened in another book is not asked for again."""
