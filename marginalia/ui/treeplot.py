@@ -82,13 +82,13 @@ class TreePlot:
         self._asked.on_change("data", self._pointed)
         self._across, self._down = Range1d(start=_LEFT, end=_LANES), Range1d(start=_ROWS, end=_TOP)
         self._all_across, self._all_down = Range1d(start=0, end=1), Range1d(start=1, end=0)
-        self.map = pn.pane.Bokeh(self._map_figure(), width=_MAP, sizing_mode="stretch_height", visible=False)  # type: ignore[no-untyped-call]
+        self.map = pn.pane.Bokeh(self._map_figure(), width=_MAP, sizing_mode="stretch_height")  # type: ignore[no-untyped-call]
         plot = self._figure()
         for kind, tell in ((Tap, tapped), (DoubleTap, double_tapped)):
             plot.on_event(kind, lambda event, tell=tell: self._at(event, tell))
+        self._mapped = False
         self.layout = pn.Row(
             pn.pane.Bokeh(plot, sizing_mode="stretch_both"),  # type: ignore[no-untyped-call]
-            self.map,
             sizing_mode="stretch_both",
             margin=0,
         )
@@ -106,7 +106,15 @@ class TreePlot:
                 self._all_down.update(start=max(rows, _ROWS) + 0.5, end=_TOP)
                 self._all_across.update(start=_LEFT, end=max(lanes, _LANES))
         if fresh:
-            self.map.visible = rows > 1.5 * _ROWS or lanes > 1.5 * _LANES
+            self._lay_out(mapped=rows > 1.5 * _ROWS or lanes > 1.5 * _LANES)
+
+    def _lay_out(self, *, mapped: bool) -> None:
+        """Have the map beside the picture or not; a figure that is only made invisible still stands there."""
+        if mapped and not self._mapped:
+            self.layout.append(self.map)
+        elif self._mapped and not mapped:
+            self.layout.remove(self.map)
+        self._mapped = mapped
 
     def look_at(self, mark: Mark) -> None:
         """Have a mark in sight; where it is already, the picture stays."""
