@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -71,6 +72,7 @@ class Observed:
         asyncio.set_event_loop(self._loop)  # the server takes the one that is there
         self._longest = dict[str, float]()
         self._time_callbacks()
+        self._time_collections()
         self._loop.call_soon(self._begin)
         self._loop.add_signal_handler(signal.SIGUSR1, self._tell)
 
@@ -87,6 +89,19 @@ class Observed:
                 self._longest[name] = max(took, self._longest.get(name, 0.0))
 
         asyncio.Handle._run = timed  # type: ignore[method-assign]  # noqa: SLF001 - the same
+
+    def _time_collections(self) -> None:
+        """Note the garbage collection that takes the most processor time, by generation: it can be in any callback."""
+        began = [0.0]
+
+        def noted(phase: str, info: dict[str, int]) -> None:
+            if phase == "start":
+                began[0] = time.thread_time()
+            elif (took := time.thread_time() - began[0]) > 0.02:
+                name = f"a collection of generation {info['generation']}"
+                self._longest[name] = max(took, self._longest.get(name, 0.0))
+
+        gc.callbacks.append(noted)
 
     def _begin(self) -> None:
         self._longest = dict[str, float]()

@@ -33,6 +33,11 @@ class Runs:
         found = self._running.get(book)
         return found[0] if found else None
 
+    @property
+    def busy(self) -> bool:
+        """Whether any run is going on."""
+        return bool(self._running)
+
     def refuse_second(self, book: Book) -> None:
         """Raise ``Busy`` when *book* is being written to, or as many others as the house allows."""
         if book.id in self._running:

@@ -189,6 +189,11 @@ class Studio(Tuning):
         self._runs.start(run)
         return run
 
+    @property
+    def busy(self) -> bool:
+        """Whether anything is being written, in whatever book."""
+        return self._runs.busy
+
     def running(self, book: BookLike) -> Run | None:
         """The run that writes to *book* now, if there is one."""
         return self._runs.of(book_id(book))

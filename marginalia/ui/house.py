@@ -13,6 +13,7 @@ from bokeh.application.handlers.handler import Handler
 
 from marginalia.errors import Refused
 from marginalia.studio import Studio
+from marginalia.ui.tidying import leave_full_collections_to_us, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +38,7 @@ class House:
         self._admitted: tuple[str, ...] | None = None
         self._studios: dict[str, Studio] = {}
         self._lock = Lock()
+        self.tidying: asyncio.Task[None] | None = None
 
     def guard(self, admitted: Iterable[str] | None = None) -> None:
         """From now on every page needs somebody who has signed in, one of *admitted* unless that is ``None``."""
@@ -78,6 +80,10 @@ class House:
             _set_the_libraries_aside()
             _end_with_the_server(self)
         return owner
+
+    def busy(self) -> bool:
+        """Whether anybody waits for a text."""
+        return any(studio.busy for studio in tuple(self._studios.values()))
 
     async def aclose(self) -> None:
         """End all studios; what they write at this moment is stopped, and what had come of it is kept."""
@@ -141,7 +147,10 @@ def _end_with_the_server(house: House) -> None:
     if application is not None and not any(
         isinstance(handler, _Farewell) for handler in application.handlers
     ):
-        application.add(_Farewell(house, asyncio.get_running_loop()))
+        loop = asyncio.get_running_loop()
+        application.add(_Farewell(house, loop))
+        leave_full_collections_to_us()
+        house.tidying = loop.create_task(tidy(house.busy))
 
 
 def _same(user: str, admitted: str) -> bool:

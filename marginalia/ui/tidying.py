@@ -1,0 +1,43 @@
+"""Full collections of garbage at moments in which nobody waits for a text.
+
+The interpreter begins one whenever it likes, and every page waits meanwhile: with eight people who write, over a tenth
+of a second (``benchmarks/people.py`` names it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+
+_NEVER = 1_000_000
+_ENOUGH = (
+    10  # smaller collections since the last full one: after as many the interpreter itself would begin one
+)
+
+
+def leave_full_collections_to_us() -> None:
+    """Have the interpreter collect young objects only, as often as before."""
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, _NEVER)
+
+
+async def tidy(
+    busy: Callable[[], bool],
+    *,
+    every: float = 10.0,
+    at_most: int = 90,
+    collected: Callable[[], int] = lambda: gc.get_count()[2],
+    collect: Callable[[], object] = gc.collect,
+) -> None:
+    """Collect when there is enough to look at and nobody is *busy*; look *every* so many seconds, until cancelled.
+
+    Where somebody always is, it is done all the same after *at_most* looks: by default a quarter of an hour.
+    """
+    looks = 0
+    while True:
+        await asyncio.sleep(every)
+        looks += 1
+        if collected() >= _ENOUGH and (not busy() or looks >= at_most):
+            collect()
+            looks = 0
