@@ -1,7 +1,7 @@
 """Full collections of garbage at moments in which nobody waits for a text.
 
-The interpreter begins one whenever it likes, and every page waits meanwhile: with eight people who write, over a tenth
-of a second (``benchmarks/people.py`` names it).
+The interpreter begins one whenever it likes, and Panel five seconds after a session ended; every page waits meanwhile:
+with eight people who write, over a tenth of a second (``benchmarks/people.py`` names it).
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 
+import panel as pn
+
+_PANELS = "gc.collect"
 _NEVER = 1_000_000
 _ENOUGH = (
     10  # smaller collections since the last full one: after as many the interpreter itself would begin one
@@ -25,8 +29,8 @@ def leave_full_collections_to_us() -> None:
 async def tidy(
     busy: Callable[[], bool],
     *,
-    every: float = 10.0,
-    at_most: int = 90,
+    every: float = 2.0,
+    at_most: int = 450,
     collected: Callable[[], int] = lambda: gc.get_count()[2],
     collect: Callable[[], object] = gc.collect,
 ) -> None:
@@ -38,6 +42,8 @@ async def tidy(
     while True:
         await asyncio.sleep(every)
         looks += 1
+        with suppress(KeyError):  # where Panel has nothing in mind
+            pn.state.cancel_task(_PANELS)
         if collected() >= _ENOUGH and (not busy() or looks >= at_most):
             collect()
             looks = 0
