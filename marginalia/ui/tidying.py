@@ -30,20 +30,22 @@ async def tidy(
     busy: Callable[[], bool],
     *,
     every: float = 2.0,
+    calm: int = 5,
     at_most: int = 450,
     collected: Callable[[], int] = lambda: gc.get_count()[2],
     collect: Callable[[], object] = gc.collect,
 ) -> None:
-    """Collect when there is enough to look at and nobody is *busy*; look *every* so many seconds, until cancelled.
+    """Collect when there is enough to look at and nobody was *busy* for some looks; until cancelled.
 
-    Where somebody always is, it is done all the same after *at_most* looks: by default a quarter of an hour.
+    A look every so many seconds; *calm* ones in a row are a pause. Where somebody always is busy, it is done all the
+    same after *at_most* looks: by default a quarter of an hour.
     """
-    looks = 0
+    looks = rested = 0
     while True:
         await asyncio.sleep(every)
-        looks += 1
+        looks, rested = looks + 1, 0 if busy() else rested + 1
         with suppress(KeyError):  # where Panel has nothing in mind
             pn.state.cancel_task(_PANELS)
-        if collected() >= _ENOUGH and (not busy() or looks >= at_most):
+        if collected() >= _ENOUGH and (rested >= calm or looks >= at_most):
             collect()
-            looks = 0
+            looks = rested = 0
