@@ -372,6 +372,7 @@ async def test_the_place_is_looked_for_with_the_keys_and_can_be_left(
     first, second, third = desk.shape.branch
     view = TreeView(desk, bench)
     bench.side = 1
+    await until(lambda: bool(view._plot.drawing.marks))
 
     async def say(what: str, **more: str) -> None:
         answer = view._card._heard[what](more)
