@@ -9,7 +9,7 @@ from marginalia.ui.extending import fields_of, shown_row, store_form
 from marginalia.ui.work import aside
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from marginalia.extensions.host import OwnedPanel
     from marginalia.ui.components.base import Piece, Said
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
 
 
 class Board:
-    """Tells *piece* the panels for the book on *desk*; *attempt* carries out what may fail and says what did."""
+    """Tells *piece* the panels for the book on *desk*, and what failed while they were asked."""
 
-    def __init__(
-        self, desk: Desk, piece: Piece, attempt: Callable[[Awaitable[None]], Awaitable[None]]
-    ) -> None:
+    def __init__(self, desk: Desk, piece: Piece) -> None:
         self._desk = desk
         self._piece = piece
-        self._attempt = attempt
 
     async def look(self, wanted: Callable[[], bool]) -> None:
         """Ask every panel what it shows; each has its seconds, and a slow one holds up none that stands before it.
@@ -38,7 +35,7 @@ class Board:
         self._piece.tell("panels", panels=names, book=book.name if book is not None else "")
         for each in panels:
             if book is not None and wanted():
-                await self._attempt(self._show(each, book))
+                await self._piece.attempt(self._show(each, book))
 
     async def save(self, said: Said) -> None:
         """Keep what was typed into the form of a panel."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
 from panel.custom import JSComponent
 
 from marginalia.ui.assets import script, style
+from marginalia.ui.troubles import notice_of
 
 Said: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Said], "Awaitable[None] | None"]
@@ -43,6 +44,23 @@ class Piece(JSComponent):
         """Send a message. ``first`` starts the numbering anew: it holds everything the browser needs."""
         self._number += 1
         self._send_msg({"type": kind, "n": self._number, "first": first, **data})
+
+    def guarded(
+        self, handler: Callable[[Said], Awaitable[None]]
+    ) -> Callable[[Said], Coroutine[Any, Any, None]]:
+        """*handler*; what it raises is said here, where the eye is, and what was typed stays."""
+
+        async def handle(said: Said) -> None:
+            await self.attempt(handler(said))
+
+        return handle
+
+    async def attempt(self, action: Awaitable[None]) -> None:
+        """Do something that may fail; what it raises is said here."""
+        try:
+            await action
+        except Exception as error:  # noqa: BLE001 - the border between a click and the page
+            self.tell("trouble", text=notice_of(error).text)
 
     async def _listen(self, event: Any) -> None:  # noqa: ANN401 - Panel's event
         """Answer what the browser said; what it should not have said is left alone."""

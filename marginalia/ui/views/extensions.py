@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from marginalia.ui.board import Board
 from marginalia.ui.components.shelves import ExtensionShelf
 from marginalia.ui.extending import extension_rows
-from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
 from marginalia.ui.work import Newest, aside
 
@@ -25,9 +23,11 @@ class ExtensionsView(View):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._shelf = ExtensionShelf()
-        self._board = Board(desk, self._shelf, self._attempt)
+        self._board = Board(desk, self._shelf)
         self._shelf.hear(
-            switch=self._guarded(self._switch), save=self._guarded(self._board.save), closed=self._closed
+            switch=self._shelf.guarded(self._switch),
+            save=self._shelf.guarded(self._board.save),
+            closed=self._closed,
         )
         self._looks = Newest(self._look)
         self._looking: asyncio.Task[None] | None = None
@@ -42,21 +42,7 @@ class ExtensionsView(View):
         self._open = True
         if self._looking is None or self._looking.done():
             self._looking = self.desk.errands.start(self._looks.serve())
-        await self._guarded(self._list)({})
-
-    def _guarded(self, handler: Callable[[Said], Awaitable[None]]) -> Callable[[Said], Awaitable[None]]:
-        """The handler; what it raises is said in the dialog, where the eye is."""
-
-        async def handle(said: Said) -> None:
-            await self._attempt(handler(said))
-
-        return handle
-
-    async def _attempt(self, action: Awaitable[None]) -> None:
-        try:
-            await action
-        except Exception as error:  # noqa: BLE001 - the border between a click and the page
-            self._shelf.tell("trouble", text=notice_of(error).text)
+        await self._shelf.guarded(self._list)({})
 
     def _closed(self, _: Said) -> None:
         self._open = False

@@ -55,7 +55,7 @@ class HomeView(View):
             file=self._file,
             halt=self._halt,
             enough=self._enough,
-            **{name: self._guarded(each) for name, each in handlers.items()},
+            **{name: self._shelf.guarded(each) for name, each in handlers.items()},
         )
         self._chosen: BookId | None = None
         self._noted: BookId | None = None
@@ -71,21 +71,7 @@ class HomeView(View):
     async def open(self) -> None:
         """Show the books."""
         self._chosen = self.desk.book.id if self.desk.book is not None else None
-        await self._guarded(self._show)({"fresh": True})
-
-    def _guarded(self, handler: Callable[[Said], Awaitable[None]]) -> Callable[[Said], Awaitable[None]]:
-        """The handler; what it raises is said in the dialog, where the eye is."""
-
-        async def handle(said: Said) -> None:
-            await self._attempt(handler(said))
-
-        return handle
-
-    async def _attempt(self, action: Awaitable[None]) -> None:
-        try:
-            await action
-        except Exception as error:  # noqa: BLE001 - the border between a click and the page
-            self._shelf.tell("trouble", text=notice_of(error).text)
+        await self._shelf.guarded(self._show)({"fresh": True})
 
     async def _came(self, *_: object) -> None:
         """Another book is open: keep when that was."""
@@ -167,7 +153,7 @@ class HomeView(View):
         async def send() -> None:
             await self._send(await aside(make), job)
 
-        self._leaving = self.desk.errands.start(self._attempt(send()))
+        self._leaving = self.desk.errands.start(self._shelf.attempt(send()))
 
     def _halt(self, *_: object) -> None:
         """Leave what is written: its thread ends by itself, and nothing of it is sent."""
@@ -194,7 +180,7 @@ class HomeView(View):
 
     async def _import(self, said: Said) -> None:
         self._reading = True
-        self.desk.errands.start(self._attempt(self._take_in(self._arriving.all_of(said))))
+        self.desk.errands.start(self._shelf.attempt(self._take_in(self._arriving.all_of(said))))
 
     async def _take_in(self, uploads: Sequence[Upload]) -> None:
         """Make books of the files, one after the other; a refused one keeps no other out."""

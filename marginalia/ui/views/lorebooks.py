@@ -19,7 +19,6 @@ from marginalia.ui.shelving import (
     shelf_rows,
     unnest,
 )
-from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.values import EntryId, LorebookId
@@ -42,7 +41,9 @@ class LorebooksView(View):
             "use": self._use, "nest": self._nest, "unnest": self._unnest, "export": self._export, "story": self._story,
             "restore_entry": self._restore_entry, "import": self._import, "explore": self._explore,
         }  # fmt: skip
-        self._shelf.hear(file=self._file, **{name: self._guarded(each) for name, each in handlers.items()})
+        self._shelf.hear(
+            file=self._file, **{name: self._shelf.guarded(each) for name, each in handlers.items()}
+        )
         self._opened: LorebookId | None = None
         self._arriving = Arriving()
         self._uploads: list[Upload] = []
@@ -51,21 +52,10 @@ class LorebooksView(View):
     def __panel__(self) -> LorebookShelf:
         return self._shelf
 
-    def _guarded(self, handler: Callable[[Said], Awaitable[None]]) -> Callable[[Said], Awaitable[None]]:
-        """The handler; what it raises is said in the dialog, where the eye is."""
-
-        async def handle(said: Said) -> None:
-            try:
-                await handler(said)
-            except Exception as error:  # noqa: BLE001 - the border between a click and the page
-                self._shelf.tell("trouble", text=notice_of(error).text)
-
-        return handle
-
     async def _asked(self, *_: object) -> None:
         book = self.desk.book
         self._opened = book.lorebook_id if book is not None else None
-        await self._guarded(self._show)({})
+        await self._shelf.guarded(self._show)({})
 
     async def _show(self, said: Said) -> None:
         """Tell everything again: the list, the trash, the open lorebook."""

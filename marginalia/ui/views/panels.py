@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from marginalia.ui.board import Board
 from marginalia.ui.components.shelves import PanelPage
-from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
 from marginalia.ui.work import Newest
 
@@ -26,7 +25,7 @@ class PanelsView(View):
     def __init__(self, desk: Desk, *, extensions: Callable[[], Awaitable[None]]) -> None:
         super().__init__(desk)
         self._page = PanelPage(sizing_mode="stretch_both")
-        self._board = Board(desk, self._page, self._attempt)
+        self._board = Board(desk, self._page)
         self._extensions = extensions
         self._page.hear(ready=self._update, save=self._save, extensions=self._open)
         self._looks = Newest(self._look)
@@ -52,14 +51,8 @@ class PanelsView(View):
 
     async def _save(self, said: Said) -> None:
         self._page.tell("trouble", text="")
-        await self._attempt(self._board.save(said))
+        await self._page.attempt(self._board.save(said))
         self._looks.ask()
 
     async def _open(self, _: Said) -> None:
         await self._extensions()
-
-    async def _attempt(self, action: Awaitable[None]) -> None:
-        try:
-            await action
-        except Exception as error:  # noqa: BLE001 - the border between a click and the page
-            self._page.tell("trouble", text=notice_of(error).text)

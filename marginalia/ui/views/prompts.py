@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +23,6 @@ from marginalia.ui.prompting import (
     prompt_rows,
     slots_of,
 )
-from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
 from marginalia.values import TEMPLATES, Syntax
@@ -42,10 +41,13 @@ class PromptsView(View):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._sheet = PromptsSheet()
+        guarded = self._sheet.guarded
         self._sheet.hear(
-            typed=self._guarded(self._typed), keep=self._guarded(self._keep), default=self._guarded(self._default),
+            typed=guarded(self._typed),
+            keep=guarded(self._keep),
+            default=guarded(self._default),
             closed=self._closed,
-        )  # fmt: skip
+        )
         self._open = False
         self._said: Said | None = None
         self._turns = asyncio.Lock()
@@ -60,25 +62,12 @@ class PromptsView(View):
     async def open(self) -> None:
         """Show the prompts of the open book."""
         self._open = True
-        await self._guarded(self._show)({"fresh": True})
+        await self._sheet.guarded(self._show)({"fresh": True})
 
     async def _wished(self, *_: object) -> None:
         wish: Wish | None = self.desk.wished
         if wish is not None and wish.name == "prompts":
             await self.open()
-
-    def _guarded(
-        self, handler: Callable[[Said], Awaitable[None]]
-    ) -> Callable[[Said], Coroutine[Any, Any, None]]:
-        """The handler; what it raises is said in the sheet, and what was typed stays there."""
-
-        async def handle(said: Said) -> None:
-            try:
-                await handler(said)
-            except Exception as error:  # noqa: BLE001 - the border between a click and the page
-                self._sheet.tell("trouble", text=notice_of(error).text)
-
-        return handle
 
     def _book(self) -> Book:
         if self.desk.book is None:
@@ -101,7 +90,7 @@ class PromptsView(View):
     async def _book_changed(self, *_: object) -> None:
         """Another window, or this one, kept something."""
         if self._open and self.desk.book is not None:
-            await self._guarded(self._show)({})
+            await self._sheet.guarded(self._show)({})
 
     async def _prompt_changed(self, *_: object) -> None:
         if self._open and self._said is not None:
@@ -113,7 +102,7 @@ class PromptsView(View):
         """Check and render what was typed; what was typed before that is given up."""
         self._said = said
         self._supersede()
-        self._trying = self.desk.errands.start(self._guarded(self._try)(said))
+        self._trying = self.desk.errands.start(self._sheet.guarded(self._try)(said))
 
     def _supersede(self) -> None:
         if self._trying is not None:

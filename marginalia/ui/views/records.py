@@ -15,7 +15,6 @@ from marginalia.ui.records import (
     record_trash,
     restore_record,
 )
-from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
 from marginalia.ui.work import aside
 
@@ -59,12 +58,9 @@ class RecordsView(View):
 
         async def handle(said: Said) -> None:
             self._note, self._undo = "", 0
-            try:
-                await handler(said)
-            except Exception as error:  # noqa: BLE001 - the border between a click and the page
-                self._shelf.tell("trouble", text=notice_of(error).text)
+            await handler(said)
 
-        return handle
+        return self._shelf.guarded(handle)
 
     def _closed(self, _: Said) -> None:
         self._open = False
