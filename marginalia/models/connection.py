@@ -14,17 +14,21 @@ from marginalia.values import NOTHING, Protocol, Provider, Sampling
 
 _UNSENT = "Empty: not sent, so that the server's own default holds."
 
-#: Fields of the form that stand in ``Provider.settings``, and under which key.
-SETTINGS: Mapping[str, str] = {
-    "first_token": "first_token_timeout",
-    "exact_counts": "exact_counts",
-    "takes_limit": "limit",
+#: Fields of the form for what a server takes, yes or no, and under which key it stands in ``Provider.settings``.
+LEARNED: Mapping[str, str] = {
     "takes_stream_options": "stream_options",
     "takes_reasoning_effort": "reasoning_effort",
     "system_first": "system_first",
     "alternate": "alternate",
     "drop_empty": "drop_empty",
     "starts_in_thinking": "starts_in_thinking",
+}
+#: All fields of the form that stand there.
+SETTINGS: Mapping[str, str] = {
+    "first_token": "first_token_timeout",
+    "exact_counts": "exact_counts",
+    "takes_limit": "limit",
+    **LEARNED,
 }
 
 

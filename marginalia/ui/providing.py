@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from marginalia.inference.dialect import Dialect
 from marginalia.inference.presets import PRESETS, KeyWanted, Preset
 from marginalia.models import ProviderModel
+from marginalia.models.connection import LEARNED
 from marginalia.ui.connecting import save_provider, try_connection
 from marginalia.ui.forms import described, fill
 from marginalia.ui.work import aside
@@ -25,14 +26,6 @@ _GROUPS = {
         "drop_empty", "starts_in_thinking",
     ),
 }  # fmt: skip
-_LEARNED = {
-    "takes_stream_options": "stream_options",
-    "takes_reasoning_effort": "reasoning_effort",
-    "system_first": "system_first",
-    "alternate": "alternate",
-    "drop_empty": "drop_empty",
-    "starts_in_thinking": "starts_in_thinking",
-}
 _KEY = {
     "name": "key", "label": "Key", "kind": "secret", "wide": True,
     "doc": "The API key, if the server wants one. It is kept outside the database and never shown again.",
@@ -79,7 +72,7 @@ def _choices(learned: Dialect | None) -> dict[str, list[tuple[Any, str]]]:
             (False, "no: estimate"),
         ],
     }
-    for field, name in _LEARNED.items():
+    for field, name in LEARNED.items():
         known = "yes" if getattr(now, name) else "no"
         choices[field] = [(None, f"{how}: {known}"), (True, "yes"), (False, "no")]
     return choices
@@ -97,7 +90,7 @@ def _presets(studio: Studio) -> dict[str, Any]:
 
 def _sets(preset: Preset) -> dict[str, str]:
     told = {"takes_limit": preset.settings.get("limit", "")}
-    for field, name in _LEARNED.items():
+    for field, name in LEARNED.items():
         value = preset.settings.get(name)
         told[field] = "" if value is None else str(value).lower()
     return {"name": preset.name, "base_url": preset.base_url, **told}
