@@ -18,6 +18,7 @@ from marginalia.inference.hosts import Hosts
 from marginalia.inference.keys import KeyStore
 from marginalia.inference.local import LocalModel, LocalStatus
 from marginalia.inference.probe import ConnectionReport, Probe
+from marginalia.inference.text_counter import LLAMA
 from marginalia.pipeline.ports import Arrival, Call, Progress
 from marginalia.values import Message, Provider
 
@@ -117,6 +118,10 @@ class Models:
             return {}, ""
         probe, reached = self._reach(provider)
         return await probe.texts.count(reached, texts)
+
+    def keeps_what_moved(self, provider: Provider) -> bool:
+        """Whether its server can keep text of a prompt that only moved: llama.cpp can, known by how it counts."""
+        return provider.kind == _BUNDLED or self._probe.texts.server(provider) == LLAMA
 
     def learned(self, provider: Provider) -> Dialect:
         """How *provider* is spoken to, with what its refusals have taught."""

@@ -12,6 +12,7 @@ from marginalia.inference.exchange import LOOK_TIMEOUT, Exchange, as_json, as_ob
 from marginalia.inference.thinking import whole_characters
 from marginalia.values import Provider
 
+LLAMA = "llama.cpp"
 _PROBE = "Hello"
 # llama.cpp takes a list of texts and tokens and passes the tokens on as they are; this is nobody's token.
 _BORDER = -1
@@ -39,7 +40,7 @@ def _tokenize(text: str) -> Mapping[str, Any]:
 
 
 _WAYS = (
-    _Way("llama.cpp", "/tokenize", root_url, _tokenize),
+    _Way(LLAMA, "/tokenize", root_url, _tokenize),
     _Way("Aphrodite", "/v1/tokenize", lambda provider, _: api_url(provider, "/tokenize"), _tokenize),
     _Way("KoboldCpp", "/api/extra/tokencount", root_url, lambda text: {"prompt": text, "special": False}),
     _Way(
@@ -68,6 +69,11 @@ class TextCounter:
         """Look again whether the server of *provider* counts."""
         self._ways.pop(_identity(provider), None)
 
+    def server(self, provider: Provider) -> str:
+        """Who counts for *provider*, as far as it was found out; asks nobody."""
+        way = self._ways.get(_identity(provider))
+        return "" if way is None else way.server
+
     async def way(self, provider: Provider) -> str:
         """Who counts, and by which path, such as ``llama.cpp /tokenize``; empty where nobody does.
 
@@ -85,7 +91,7 @@ class TextCounter:
         if way is None:
             return {}, ""
         counted: dict[str, int] = {}
-        for batch in _batches(texts) if way.server == "llama.cpp" else ([text] for text in texts):
+        for batch in _batches(texts) if way.server == LLAMA else ([text] for text in texts):
             try:
                 counted |= await self._batch(provider, way, batch)
             except ModelError:

@@ -1,22 +1,30 @@
-"""What is put around steps 3 and 4 so that a book may have a stable layout, or fewer parts than would fit."""
+"""What is put around steps 3, 4 and 7 so that a book may have a stable layout, or fewer parts than would fit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from marginalia.pipeline.events import (
+    AfterInference,
     AfterPrepareContent,
     AfterProcessLorebook,
+    BeforeInference,
     BeforePrepareContent,
     BeforeProcessLorebook,
 )
 from marginalia.pipeline.run import Run
-from marginalia.pipeline.slots import Step
+from marginalia.pipeline.slots import Step, Wrapper
 from marginalia.pipeline.steps.constants import trimmed_branch
+from marginalia.prompt.cache import SHORTEST_MOVED
 from marginalia.prompt.layout import in_blocks, in_front, is_stable, late, newest
+from marginalia.values import Provider
 
 MOST_PARTS = "most_parts"
 """The key in a book's ``settings`` that limits how many parts are sent; 0 or nothing: as many as fit."""
+REUSE = "n_cache_reuse"
+"""llama.cpp's parameter of a request: text that only moved is kept, in pieces of at least so many tokens; 0: none."""
 
 
 def late_lore(
@@ -55,3 +63,31 @@ def steady_story(
         return made if chronicle == made.chronicle else replace(made, chronicle=chronicle, budget=budget)
 
     return prepare
+
+
+def moved_kept(can: Callable[[Provider], bool]) -> Wrapper[BeforeInference, AfterInference]:
+    """A wrapper of step 7 that asks servers which *can* to keep what moved, for books with a stable layout."""
+
+    def wrap(step: Step[BeforeInference, AfterInference]) -> Step[BeforeInference, AfterInference]:
+        async def infer(run: Run, known: BeforeInference) -> AfterInference:
+            provider = asked_to_keep(known.provider, known.book.settings, can)
+            return await step(run, replace(known, provider=provider))
+
+        return infer
+
+    return wrap
+
+
+def asked_to_keep(
+    provider: Provider, settings: Mapping[str, Any], can: Callable[[Provider], bool]
+) -> Provider:
+    """*provider* as it is asked for a book with these *settings*; what it was given by hand is left alone."""
+    if REUSE in provider.additional_parameters or not is_stable(settings) or not can(provider):
+        return provider
+    return replace(provider, additional_parameters={**provider.additional_parameters, REUSE: SHORTEST_MOVED})
+
+
+def keeps_what_moved(provider: Provider) -> bool:
+    """Whether *provider* is asked to keep what only moved."""
+    least = provider.additional_parameters.get(REUSE)
+    return isinstance(least, int) and least > 0

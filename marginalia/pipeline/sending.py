@@ -6,6 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from marginalia.pipeline.events import AfterInference, BeforeInference
+from marginalia.pipeline.layout import keeps_what_moved
 from marginalia.pipeline.run import Run, StashKey
 from marginalia.pipeline.slots import Step
 from marginalia.prompt.cache import Beginning, same_beginning
@@ -43,7 +44,12 @@ class LastSent:
 
         async def infer(run: Run, known: BeforeInference) -> AfterInference:
             if run.prompt is not None:
-                beginning = same_beginning(self.to(known.provider), run.prompt, run.ports.tokenizer.count)
+                beginning = same_beginning(
+                    self.to(known.provider),
+                    run.prompt,
+                    run.ports.tokenizer.count,
+                    keeps_what_moved=keeps_what_moved(known.provider),
+                )
                 run.stash.set(BEGINNING, beginning)
                 self.remember(known.provider, run.prompt)
             return await step(run, known)

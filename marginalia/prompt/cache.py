@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -13,10 +13,16 @@ from marginalia.values import NOTHING, Message, Usage
 
 FRAME_TOKENS = 4
 """What a chat template puts around a message, in tokens; a usual value, see research/streaming.md 2.1."""
+SHORTEST_MOVED = 64
+"""The fewest tokens of a piece that a server keeps though it moved. What it kept was read behind other text than stands
+before it now; the shorter the pieces, the more of that."""
 CACHE = "cache"
 """The key of a receipt's ``extra`` that keeps the prediction."""
 
 Count = Callable[[str], int]
+
+_FRAME = "\x00"
+_PROBE = 4 * SHORTEST_MOVED  # characters: about as many tokens as the shortest piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +31,11 @@ class Beginning:
 
     ``tokens`` of ``total`` are the same. The first difference is at ``offset`` in the content of message number
     ``message`` (from 0); ``cause`` says what it is, and is empty when there was no prompt before or all is the same.
+    ``moved`` more tokens only stood further behind before, and the server keeps what moved.
     """
 
     tokens: int = 0
+    moved: int = 0
     total: int = 0
     message: int = 0
     offset: int = 0
@@ -35,27 +43,42 @@ class Beginning:
 
     @property
     def share(self) -> float:
-        """From 0 to 1."""
-        return self.tokens / self.total if self.total else 0.0
+        """How much of it the server's cache holds, from 0 to 1."""
+        return self.kept / self.total if self.total else 0.0
+
+    @property
+    def kept(self) -> int:
+        """The tokens that the server need not read."""
+        return self.tokens + self.moved
 
     @property
     def text(self) -> str:
-        """One or two sentences for people."""
-        first = (
-            f"Same beginning as last time: {self.share:.0%} ({self.tokens:,} of {self.total:,} tokens)."
+        """Up to three sentences for people."""
+        same = self.tokens / self.total if self.total else 0.0
+        sentences = [
+            f"Same beginning as last time: {same:.0%} ({self.tokens:,} of {self.total:,} tokens)."
             if self.tokens
             else "Nothing of it begins like the last prompt this server was sent."
-        )
-        return f"{first} First difference: {self.cause}." if self.cause else first
+        ]
+        if self.cause:
+            sentences.append(f"First difference: {self.cause}.")
+        if self.moved:
+            sentences.append(f"Another {self.moved:,} tokens only moved, and this server keeps them.")
+        return " ".join(sentences)
 
     @property
     def note(self) -> Mapping[str, Any]:
         """What a receipt keeps of it."""
-        return {"predicted": self.tokens, "of": self.total, "cause": self.cause}
+        return {"predicted": self.kept, "of": self.total, "cause": self.cause}
 
 
-def same_beginning(last: Sent | None, now: Sent, count: Count) -> Beginning:
-    """How far *now* begins like *last*, in tokens as *count* counts them; ``None``: nothing was sent before."""
+def same_beginning(
+    last: Sent | None, now: Sent, count: Count, *, keeps_what_moved: bool = False
+) -> Beginning:
+    """How far *now* begins like *last*, in tokens as *count* counts them; ``None``: nothing was sent before.
+
+    Whether the server *keeps_what_moved*, as llama.cpp does when asked to, is the caller's to know.
+    """
     total = sum(_tokens(message, count) for message in now.messages)
     if last is None:
         return Beginning(total=total)
@@ -65,8 +88,13 @@ def same_beginning(last: Sent | None, now: Sent, count: Count) -> Beginning:
     offset = _offset(last, now, whole)
     if offset:
         tokens += count(now.messages[whole].content[:offset]) + FRAME_TOKENS
+    moved = 0
+    if keeps_what_moved:
+        pieces = _moved(_text(last, whole)[offset:], _text(now, whole)[offset:])
+        moved = sum(_tokens_of(piece, count) for piece in pieces)
     return Beginning(
         tokens=min(tokens, total),
+        moved=min(moved, max(0, total - tokens)),
         total=total,
         message=whole,
         offset=offset,
@@ -123,13 +151,39 @@ def _offset(last: Sent, now: Sent, at: int) -> int:
     if at >= min(len(last.messages), len(now.messages)):
         return 0
     old, new = last.messages[at], now.messages[at]
-    if old.role != new.role:
-        return 0
-    low, high = 0, min(len(old.content), len(new.content))
+    return _in_common(old.content, new.content) if old.role == new.role else 0
+
+
+def _in_common(old: str, new: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
-        if old.content[:middle] == new.content[:middle]:
+        if old[low:middle] == new[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
+
+
+def _text(sent: Sent, first: int) -> str:
+    """The messages from number *first* as one text: the content of the first, and the others behind their frames."""
+    return _FRAME.join(f"{each.role}\n{each.content}" for each in sent.messages[first:]).partition("\n")[2]
+
+
+def _moved(old: str, new: str) -> Iterator[str]:
+    """The pieces of *new* that stand further on in *old*, in order and without a gap, as llama.cpp looks for them."""
+    at = 0
+    while (piece := new[at : at + _PROBE]) and len(piece) == _PROBE:
+        found = old.find(piece)
+        if found < 0:
+            return
+        length = _in_common(old[found:], new[at:])
+        yield new[at : at + length]
+        at, old = at + length, old[found + length :]
+
+
+def _tokens_of(piece: str, count: Count) -> int:
+    """The tokens of a piece of :func:`_text`; each frame in it is the beginning of a message."""
+    first, *rest = piece.split(_FRAME)
+    return count(first) + sum(count(each.partition("\n")[2]) + FRAME_TOKENS for each in rest)

@@ -14,7 +14,13 @@ from marginalia.inference.connection import api_url
 from marginalia.inference.wire import request_body
 from marginalia.pipeline import slots
 from marginalia.pipeline.engine import Pipeline
-from marginalia.pipeline.layout import late_lore, steady_story
+from marginalia.pipeline.layout import (
+    asked_to_keep,
+    keeps_what_moved,
+    late_lore,
+    moved_kept,
+    steady_story,
+)
 from marginalia.pipeline.ports import Call, Manuscript, Measures
 from marginalia.pipeline.run import Run
 from marginalia.pipeline.sending import LastSent
@@ -73,6 +79,9 @@ class Inspector:
         pipeline.wrap(slots.PROCESS_LOREBOOK, late_lore)
         pipeline.wrap(slots.PREPARE_CONTENT, steady_story)
         pipeline.wrap(slots.INFERENCE, self._last.watching)
+        pipeline.wrap(
+            slots.INFERENCE, moved_kept(models.keeps_what_moved)
+        )  # around the watch, which looks for it
 
     async def what_if(
         self,
@@ -194,8 +203,13 @@ class Inspector:
 
     def beginning(self, book: Book | BookId, prompt: Sent) -> Beginning:
         """How much of *prompt* begins like the last one that the book's model was sent, and what is first different."""
-        provider = self._store.library.manuscript(book_id(book)).provider
-        return same_beginning(self.last_sent(book), prompt, self._counting.tokenizer(provider).count)
+        provider = self._asked(self._store.library.manuscript(book_id(book)))
+        return same_beginning(
+            self.last_sent(book),
+            prompt,
+            self._counting.tokenizer(provider).count,
+            keeps_what_moved=keeps_what_moved(provider),
+        )
 
     def export(self, book: Book | BookId, prompt: Sent, form: Format = "text") -> str:
         """*prompt* as readable text, as the JSON body the book's model would be sent, or as a curl command.
@@ -207,7 +221,7 @@ class Inspector:
         if form not in ("json", "curl"):
             raise InvalidInput(f"A prompt cannot be exported as {form!r}, only as text, json or curl.")
         manuscript = self._store.library.manuscript(book_id(book))
-        provider = manuscript.provider or Provider()
+        provider = self._asked(manuscript)
         call = Call(
             provider=provider,
             protocol=manuscript.protocol or SamplingProtocol(),
@@ -218,6 +232,11 @@ class Inspector:
         if form == "json":
             return as_json(body)
         return as_curl(self._address(provider), body, needs_key=bool(provider.key_ref))
+
+    def _asked(self, manuscript: Manuscript) -> Provider:
+        """The book's model as a run would ask it."""
+        provider = manuscript.provider or Provider()
+        return asked_to_keep(provider, manuscript.book.settings, self._models.keeps_what_moved)
 
     def _address(self, provider: Provider) -> str:
         if provider.kind == _BUNDLED or not provider.base_url:

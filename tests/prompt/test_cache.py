@@ -78,6 +78,50 @@ def test_what_is_said_to_be_the_same_is_the_same(before: list[str], after: list[
         assert old[found.offset : found.offset + 1] != new[found.offset : found.offset + 1]
 
 
+def paragraph(name: str) -> str:
+    """About three hundred characters that begin and end with *name*."""
+    return " ".join(f"{name}{number}" for number in range(80))
+
+
+def test_what_only_moved_is_kept_where_the_server_keeps_it() -> None:
+    first, second, third = map(paragraph, "abc")
+    before, now = sent("system", first, second, third, "go on"), sent("system", second, third, "new", "go on")
+    plain = same_beginning(before, now, count)
+    assert (plain.tokens, plain.moved) == (1 + FRAME_TOKENS, 0)
+    found = same_beginning(before, now, count, keeps_what_moved=True)
+    assert found.tokens == plain.tokens
+    assert found.moved == 2 * (80 + FRAME_TOKENS)
+    assert found.note["predicted"] == found.kept == found.tokens + found.moved
+    assert found.text.endswith("Another 168 tokens only moved, and this server keeps them.")
+
+
+def test_a_new_piece_ends_what_is_kept() -> None:
+    """llama.cpp goes through the new prompt in one go: what is found again behind something new is read anew."""
+    first, second, third = map(paragraph, "abc")
+    before = sent("system", first, second, third, "go on")
+    now = sent("system", second, "something new", third, "go on")
+    assert same_beginning(before, now, count, keeps_what_moved=True).moved == 80 + FRAME_TOKENS
+
+
+def test_short_pieces_are_read_anew() -> None:
+    found = same_beginning(
+        sent("system", "a b", "c d", "e f"), sent("system", "c d", "e f"), count, keeps_what_moved=True
+    )
+    assert found.moved == 0
+
+
+moving = st.lists(st.sampled_from([paragraph(name) for name in "abcde"] + ["x", ""]), min_size=1, max_size=6)
+
+
+@given(moving, moving)
+def test_no_more_is_kept_than_there_is(before: list[str], after: list[str]) -> None:
+    found = same_beginning(sent(*before), sent(*after), count, keeps_what_moved=True)
+    assert 0 <= found.tokens <= found.kept <= found.total
+    assert same_beginning(sent(*before), sent(*before), count, keeps_what_moved=True).kept == (
+        same_beginning(sent(*before), sent(*before), count).total
+    )
+
+
 def test_what_was_predicted_stands_beside_what_the_server_says() -> None:
     extra = {"cache": {"predicted": 900, "of": 1200, "cause": "x"}}
     assert reported(Usage(prompt_tokens=1210, cached_tokens=905), extra) == (

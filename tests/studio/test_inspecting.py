@@ -262,6 +262,61 @@ async def test_another_server_was_sent_nothing(desk: Desk) -> None:
     assert desk.studio.inspector.last_sent(desk.book) is None
 
 
+# Servers that keep what only moved.
+
+
+def asked(desk: Desk) -> int | None:
+    """What the last request asked to be kept."""
+    found = desk.server.completions[-1].body.get("n_cache_reuse")
+    return found if isinstance(found, int) else None
+
+
+async def know_the_server(desk: Desk) -> None:
+    """Have the server count, by which it is known."""
+    desk.server.counts_tokens = True
+    provider = desk.studio.providers.get(desk.book.provider_id)
+    await desk.studio.inspector._models.count_texts(provider, ["one"])
+
+
+async def test_llama_cpp_is_asked_to_keep_what_moved_for_a_book_with_a_stable_layout(desk: Desk) -> None:
+    await know_the_server(desk)
+    await desk.write()
+    assert asked(desk) is None
+    desk.studio.inspector.set_stable(desk.book, True)
+    await desk.write()
+    assert asked(desk) == 64
+    body = json.loads(desk.studio.inspector.export(desk.book, await desk.preview(), "json"))
+    assert body["n_cache_reuse"] == 64
+
+
+async def test_other_servers_are_not(desk: Desk) -> None:
+    desk.studio.inspector.set_stable(desk.book, True)
+    await desk.write()
+    assert asked(desk) is None
+
+
+async def test_what_a_provider_says_by_hand_stays(desk: Desk) -> None:
+    await know_the_server(desk)
+    provider = desk.studio.providers.get(desk.book.provider_id)
+    desk.studio.providers.save(replace(provider, additional_parameters={"n_cache_reuse": 0}))
+    desk.studio.inspector.set_stable(desk.book, True)
+    await desk.write()
+    assert asked(desk) == 0
+
+
+async def test_the_cut_of_old_parts_costs_next_to_nothing_where_what_moved_is_kept(desk: Desk) -> None:
+    await know_the_server(desk)
+    desk.studio.inspector.set_stable(desk.book, True)
+    await desk.write()
+    first = (await desk.preview()).budget.sent_parts
+    while (await desk.preview()).budget.sent_parts >= first:
+        await desk.write()
+        first += 1
+    beginning = desk.studio.inspector.beginning(desk.book, await desk.preview())
+    assert beginning.tokens < 0.2 * beginning.total
+    assert beginning.share > 0.8
+
+
 # Comparing and taking along.
 
 
