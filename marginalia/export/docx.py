@@ -36,6 +36,9 @@ _FONT = "Georgia"
 _MONOSPACE = "Courier New"
 _DEEPEST_LIST = 3  # Word has three styles for lists in lists
 _INDENT = Cm(0.75)
+_PROPERTY = (
+    255  # characters of a property of the document (ECMA-376, part 2); the title page has the whole title
+)
 
 
 def write(manuscript: Manuscript) -> bytes:
@@ -58,7 +61,8 @@ def write(manuscript: Manuscript) -> bytes:
 
 def _set_up(document: WordDocument, manuscript: Manuscript) -> None:
     about, made = document.core_properties, manuscript.made.astimezone(UTC).replace(tzinfo=None)
-    about.title, about.author, about.language = manuscript.title, manuscript.author, manuscript.language
+    said = (manuscript.title, manuscript.author, manuscript.language)
+    about.title, about.author, about.language = (each[:_PROPERTY] for each in said)
     about.created = about.modified = made
     about.comments = about.last_modified_by = ""
     normal = document.styles["Normal"]

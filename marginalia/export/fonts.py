@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from fontTools.ttLib import (  # type: ignore[import-untyped] # pyright: ignore[reportMissingTypeStubs] - it has none
@@ -27,12 +29,26 @@ STYLES: Mapping[str, Path] = {
 }
 """The files of the book's font by style, as fpdf2 names styles."""
 
+# Scripts that fonts of the Noto and Lohit families have files of their own for.
+_SCRIPTS = (
+    "Hebrew", "Arabic", "Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada",
+    "Malayalam", "Sinhala", "Thai", "Lao", "Tibetan", "Myanmar", "Khmer", "Georgian", "Armenian", "Ethiopic",
+)  # fmt: skip
 # Fonts with many scripts, in the order in which they are tried.
 _WIDE = (
     "DejaVuSerif.ttf",
     "NotoSerif-Regular.ttf",
+    "Amiri-Regular.ttf",
+    "NotoNaskhArabic-Regular.ttf",
     "DejaVuSans.ttf",
     "NotoSans-Regular.ttf",
+    *(f"Noto{kind}{script}-Regular.ttf" for script in _SCRIPTS for kind in ("Serif", "Sans")),
+    *(f"Lohit-{script}.ttf" for script in _SCRIPTS),
+    "Times New Roman.ttf",
+    "times.ttf",
+    "Nirmala.ttf",
+    "Nirmala.ttc",
+    "LeelawUI.ttf",
     "Arial Unicode.ttf",
     "arialuni.ttf",
     "seguisym.ttf",
@@ -56,33 +72,55 @@ _JOINED = (
     (0xAA00, 0xABFF),
 )
 _SHOWN = 5  # characters named in an error
+_SHAPER = "uharfbuzz"
+_BLANKS = re.compile(r"[^\S\n]")
+_SOFT_HYPHEN = "\xad"
 
 
 def missing(characters: Collection[str], font: Path) -> frozenset[str]:
-    """Those of *characters* that *font* has no picture for; blanks need none."""
+    """Those of *characters* that *font* has no picture for; blanks need none, nor do marks that are never seen."""
     known = _known(font)
-    return frozenset(each for each in characters if ord(each) not in known and not each.isspace())
+    return frozenset(
+        each for each in characters if ord(each) not in known and not each.isspace() and not _is_unseen(each)
+    )
 
 
-def refuse_unset(characters: Collection[str]) -> None:
-    """Raise ``InvalidInput`` for scripts whose letters join, stack or run from right to left.
+def needs_shaping(characters: Collection[str]) -> bool:
+    """Whether there are letters that join, stack or run from right to left.
 
-    Set letter by letter, as it is done here, they could not be read.
+    Raises ``InvalidInput`` for them where what shapes them is not installed: letter by letter they could not be read.
     """
-    found = sorted(each for each in characters if _needs_shaping(each))
-    if found:
+    found = sorted(each for each in characters if _is_shaped(each))
+    if found and find_spec(_SHAPER) is None:
         scripts = dict.fromkeys(unicodedata.name(each, "?").split()[0].capitalize() for each in found)
         raise InvalidInput(
             f"This story has letters of {' and '.join(scripts)}, which a PDF made here would set so that nobody could "
-            "read them. Export it as EPUB, DOCX or HTML, which readers set right; a web page can be printed as PDF."
+            f"read them, since {_SHAPER} is not installed. Install it, or export as EPUB, DOCX or HTML, which readers "
+            "set right."
         )
+    return bool(found)
 
 
-def _needs_shaping(character: str) -> bool:
+def _is_shaped(character: str) -> bool:
     code = ord(character)
     return unicodedata.bidirectional(character) in {"R", "AL"} or any(
         first <= code <= last for first, last in _JOINED
     )
+
+
+def set_alone(text: str) -> str:
+    """*text* without what only tells neighbouring letters how to join, and has no picture of its own."""
+    return "".join(each for each in text if not _is_unseen(each) or each == _SOFT_HYPHEN)
+
+
+def with_plain_blanks(text: str) -> str:
+    """*text* with a blank in the place of each one that the book's font does not know, a tab among them."""
+    known = _known(STYLES[""])
+    return _BLANKS.sub(lambda found: found[0] if ord(found[0]) in known else " ", text.expandtabs(4))
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) == "Cf" or "\ufe00" <= character <= "\ufe0f"
 
 
 def fallbacks(lacking: Collection[str]) -> tuple[Path, ...]:

@@ -10,8 +10,12 @@ from datetime import datetime
 
 from marginalia.errors import InvalidInput
 
-# XML has no place for these, and no reader shows them (XML 1.0, section 2.2).
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+# XML has no place for these, or discourages them, and no reader shows them (XML 1.0, section 2.2); the last two of each
+# plane and U+FDD0 to U+FDEF are no characters (Unicode, section 23.7).
+_NO_CHARACTERS = "\ufdd0-\ufdef" + "".join(
+    f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(17)
+)
+_UNPRINTABLE = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff{_NO_CHARACTERS}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from collections import Counter
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marginalia.errors import InvalidInput
-from marginalia.export import export
+from marginalia.export import FORMATS, export
 from tests.export.helpers import TEXTS, manuscript
 
 
@@ -188,14 +189,52 @@ def test_a_pdf_that_would_lose_a_character_is_refused(monkeypatch: pytest.Monkey
         export(manuscript("日本"), "pdf")
 
 
-@pytest.mark.parametrize(
-    ("text", "script"), [("كان البحر", "Arabic"), ("הים", "Hebrew"), ("समुद्र", "Devanagari"), ("கடல்", "Tamil")]
-)
-def test_a_pdf_that_nobody_could_read_is_refused_and_the_others_take_every_script(
-    text: str, script: str
+def test_every_heading_is_in_the_contents_of_a_pdf_with_its_page(tmp_path: Path) -> None:
+    chapters = [f"# Chapter {number}\n\n{'She waits. ' * 150}" for number in range(1, 101)]
+    pages = pdf_text(export(manuscript(*chapters), "pdf"), tmp_path).split("\f")
+    told = re.findall(r"^\s*Chapter (\d+)\s+(\d+)$", "\n".join(pages[1:5]), re.MULTILINE)
+    assert [int(number) for number, _ in told] == list(range(1, 101))
+    for number, page in told:
+        assert re.search(rf"^\s*Chapter {number}$", pages[int(page) - 1], re.MULTILINE)
+    assert all(page.strip() for page in pages[:-1])  # what follows the last page's end is nothing
+
+
+def test_a_pdf_takes_what_is_nested_deeply_odd_blanks_and_marks_that_are_never_seen(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    quoted, listed = ">" * 18 + " deep", "\n".join("  " * level + f"- item {level}" for level in range(9))
+    data = export(
+        manuscript(quoted, listed, "```\n\tcode\n```", "a\u2060b \u200bc\ufe0f", "x\x85y\u2028z", "M" * 900),
+        "pdf",
+    )
+    text = pdf_text(data, tmp_path)
+    assert all(word in text for word in ("deep", "item 8", "code", "ab c", "x y z"))
+    assert "missing" not in caplog.text  # no character is shown as a box
+
+
+@pytest.mark.parametrize("key", FORMATS)
+def test_titles_of_any_length_and_characters_that_are_none_are_no_trouble(key: str) -> None:
+    story = manuscript(
+        "x\ufdd0\U0001fffe\ud83d\x00y", title="Long " * 200, author="A" * 300, language="de-1996"
+    )
+    assert export(story, key)
+
+
+HEBREW = "הים היה שקט (123) ליד Port Salt."
+RIGHTWARDS = [("كان البحر", "Arabic"), (HEBREW, "Hebrew"), ("समुद्र", "Devanagari"), ("கடல்", "Tamil")]
+
+
+@pytest.mark.parametrize(("text", "script"), RIGHTWARDS)
+def test_without_what_shapes_letters_a_pdf_that_nobody_could_read_is_refused(
+    text: str, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginalia.export.fonts._SHAPER", "not_installed_here")
     with pytest.raises(InvalidInput, match=f"letters of {script}.*EPUB, DOCX or HTML"):
         export(manuscript(f"# {text}"), "pdf")
+
+
+@pytest.mark.parametrize(("text", "script"), RIGHTWARDS)
+def test_the_other_formats_take_every_script(text: str, script: str) -> None:
     for key in ("html", "txt", "md"):
         assert text in export(manuscript(f"# {text}", language="ar"), key).decode()
     rightwards = script in {"Arabic", "Hebrew"}
@@ -205,6 +244,48 @@ def test_a_pdf_that_nobody_could_read_is_refused_and_the_others_take_every_scrip
         assert (b'page-progression-direction="rtl"' in book.read("EPUB/package.opf")) is rightwards
     with zipfile.ZipFile(io.BytesIO(export(manuscript(f"# {text}"), "docx"))) as word:
         assert (b"<w:bidi/>" in word.read("word/styles.xml")) is rightwards
+
+
+def pdf_or_skip(*texts: str, **fields: object) -> bytes:
+    """Skips where no font of the machine has these letters, or nothing shapes them."""
+    if find_spec("uharfbuzz") is None:
+        pytest.skip("uharfbuzz is not installed")
+    try:
+        return export(manuscript(*texts, **fields), "pdf")
+    except InvalidInput as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("text", [HEBREW, "كان البحر هادئا", "समुद्र शांत था"])
+def test_a_pdf_has_letters_that_join_or_run_from_right_to_left(text: str, tmp_path: Path) -> None:
+    found = pdf_text(pdf_or_skip(f"# {text}\n\n{text} **{text}**\n\n> {text}"), tmp_path)
+    letters = Counter(each for each in text if each.isalpha())
+    assert letters <= Counter(found)
+    assert "tlaS" not in found
+
+
+def test_a_paragraph_from_the_right_stands_there_and_its_words_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "x.pdf").write_bytes(pdf_or_skip(f"{HEBREW}\n\nShe read (ליד 123) aloud.", title="x"))
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext (poppler-utils) is not installed")
+    shown = subprocess.run(
+        ["pdftotext", "-bbox", str(tmp_path / "x.pdf"), "-"], check=True, capture_output=True, text=True
+    ).stdout
+    found = re.findall(r'xMin="([\d.]+)" yMin="([\d.]+)"[^>]*>([^<]+)</word>', shown)
+    # Poppler gives the letters of such words from the left, so words are known by which letters they have.
+    places = {letters(word): (float(x), float(y)) for x, y, word in reversed(found)}
+    across = [places[letters(word)][0] for word in ("Port", "Salt", "123", "שקט", "היה")]
+    assert across == sorted(across)
+    line = [
+        (float(x), letters(word)) for x, y, word in found if abs(float(y) - places[letters("She")][1]) < 5
+    ]
+    assert [word for _, word in sorted(line)] == [
+        letters(word) for word in ("She", "read", "123", "ליד", "aloud")
+    ]
+
+
+def letters(word: str) -> str:
+    return "".join(sorted(re.sub(r"\W", "", word)))
 
 
 @pytest.mark.skipif(
