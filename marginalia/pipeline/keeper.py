@@ -28,20 +28,26 @@ class Keeper:
         self._trouble = trouble
         self._dirty = anyio.Event()
         self._told = False
+        self._running = anyio.CancelScope()
 
     def touch(self) -> None:
         """The text has grown."""
         self._dirty.set()
 
     async def run(self) -> None:
-        """Keep writing until cancelled."""
-        while True:
-            await self._dirty.wait()
-            self._dirty = anyio.Event()
-            try:
-                await self._archive.checkpoint(self._current())
-            except StoreError as error:
-                if not self._told:
-                    self._told = True
-                    self._trouble(error)
-            await anyio.sleep(INTERVAL_SECONDS)
+        """Keep writing until :meth:`end`."""
+        with self._running:
+            while True:
+                await self._dirty.wait()
+                self._dirty = anyio.Event()
+                try:
+                    await self._archive.checkpoint(self._current())
+                except StoreError as error:
+                    if not self._told:
+                        self._told = True
+                        self._trouble(error)
+                await anyio.sleep(INTERVAL_SECONDS)
+
+    def end(self) -> None:
+        """There is nothing to keep any more; a write that has begun is left to the database."""
+        self._running.cancel()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 from marginalia.errors import ModelError, Refused
 from marginalia.pipeline.hooks import Problem
@@ -64,7 +65,8 @@ class Teller:
 
     def __init__(self, listener: GenerationListener, run: Run) -> None:
         self._listener = listener
-        self._run = run
+        # The run holds its teller. Held by it in turn, it would stay in memory until a garbage collection.
+        self._run: Run = proxy(run)
         self.silent = type(listener) is GenerationListener
 
     async def node_created(self, part: Part) -> None:

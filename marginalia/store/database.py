@@ -12,7 +12,7 @@ from marginalia.store.engine import Engine
 from marginalia.store.filelock import FileLock
 from marginalia.store.memory import Memory
 from marginalia.store.migrations import open_migrated
-from marginalia.store.session import Change, Session
+from marginalia.store.session import Change, Reading
 from marginalia.store.troubles import StoreInvalidated
 from marginalia.store.writer import Writer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from marginalia.store.session import Row, Statement, Table, Transaction
+    from marginalia.store.session import Row, Session, Statement, Table, Transaction
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -123,8 +123,8 @@ class Database:
         if self._lock is not None:
             self._lock.close()
 
-    def _session(self) -> Session:
-        return Session(self._query, self._together, self._moment, self._memory)
+    def _session(self) -> Reading:
+        return Reading(self._query, self._together, self._moment, self._memory)
 
     def _query(self, sql: str, parameters: Sequence[object]) -> list[Row]:
         with self._engine.lend() as cursor:

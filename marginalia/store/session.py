@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
@@ -36,13 +37,11 @@ class Change:
     lorebook_id: LorebookId | None = None
 
 
-class Session:
+class Session(ABC):
     """Reads; good for one piece of work in one thread."""
 
-    def __init__(self, execute: Execute, together: Together, moment: Moment, memory: Memory) -> None:
+    def __init__(self, execute: Execute, memory: Memory) -> None:
         self._execute = execute
-        self._together = together
-        self._moment = moment
         self._memory = memory
         self.seen: set[Key[Any]] = set()
 
@@ -54,17 +53,16 @@ class Session:
         """The first row of a statement, if there is one."""
         return next(iter(self.rows(sql, *parameters)), None)
 
+    @abstractmethod
     def together(self, *statements: Statement) -> list[list[Row]]:
         """The rows of several statements, all of one moment."""
-        return self._together(statements)
 
+    @abstractmethod
     def moment(self, table: Statement, *statements: Statement) -> tuple[Table, list[list[Row]]]:
         """The columns of a statement that gives whole numbers only, by name, and the rows of others, all of one moment.
 
         Reading columns costs next to nothing per row, however many there are.
         """
-        sql, given = table
-        return self._moment((sql, [storable(each) for each in given]), statements)
 
     def known(self, key: Key[T]) -> T | None:
         """A remembered value, if there is one."""
@@ -76,16 +74,31 @@ class Session:
         return self._memory.recall(key, load)
 
 
+class Reading(Session):
+    """Sees what is committed."""
+
+    def __init__(self, execute: Execute, together: Together, moment: Moment, memory: Memory) -> None:
+        super().__init__(execute, memory)
+        self._together = together
+        self._moment = moment
+
+    def together(self, *statements: Statement) -> list[list[Row]]:
+        """The rows of several statements, all of one moment."""
+        return self._together(statements)
+
+    def moment(self, table: Statement, *statements: Statement) -> tuple[Table, list[list[Row]]]:
+        """The columns of one statement and the rows of others, all of one moment."""
+        return self._moment(_storable(table), statements)
+
+
 class Transaction(Session):
     """Reads and writes; what it ``put``s is seen by later work of the same transaction, by others after the commit."""
 
     def __init__(
         self, execute: Execute, read: Callable[[str, Sequence[object]], Table], memory: Memory
     ) -> None:
-        def together(statements: Sequence[Statement]) -> list[list[Row]]:
-            return [self.rows(sql, *given) for sql, given in statements]
-
-        super().__init__(execute, together, lambda table, others: (read(*table), together(others)), memory)
+        super().__init__(execute, memory)
+        self._read = read
         self.put_values: dict[Key[Any], object] = {}
         self.loaded: dict[Key[Any], object] = {}
         self.changes: dict[tuple[str, Change], None] = {}
@@ -100,6 +113,14 @@ class Transaction(Session):
             # the writer looks here, in case the work has swallowed the error.
             self.failure = error
             raise
+
+    def together(self, *statements: Statement) -> list[list[Row]]:
+        """The rows of several statements: a transaction is one moment."""
+        return [self.rows(sql, *given) for sql, given in statements]
+
+    def moment(self, table: Statement, *statements: Statement) -> tuple[Table, list[list[Row]]]:
+        """The columns of one statement and the rows of others."""
+        return self._read(*_storable(table)), self.together(*statements)
 
     def recall(self, key: Key[T], load: Callable[[], T]) -> T:
         """A value as this transaction has it."""
@@ -134,3 +155,8 @@ def storable(value: object) -> object:
     except UnicodeEncodeError:
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return value
+
+
+def _storable(statement: Statement) -> Statement:
+    sql, given = statement
+    return sql, [storable(each) for each in given]

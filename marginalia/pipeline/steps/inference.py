@@ -74,7 +74,7 @@ async def _collect_kept(
             ending = await _collect(run, known, answer, arrivals, keeper)
         except Exception as error:  # noqa: BLE001 - raised again below: a task group would wrap it in an ExceptionGroup
             failure = error
-        group.cancel_scope.cancel()
+        keeper.end()
     for trouble in full:
         await run.warn(f"While it was written the text could not be kept on disk: {trouble}")
     if failure is not None:
