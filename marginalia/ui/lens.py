@@ -2,83 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import param
 
-from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.diff import diff
-from marginalia.prompt.leftout import missing
-from marginalia.studio.wishes import WhatIf
+from marginalia.prompt.leftout import NOTHING_LEFT_OUT, left_out
 from marginalia.ui.comparing import choices
 from marginalia.ui.comparing import other as other_prompt
+from marginalia.ui.looking import Comparison, Look, Once, came_later
 from marginalia.ui.reading import Shape
 from marginalia.ui.troubles import notice_of
-from marginalia.ui.work import aside
+from marginalia.ui.trying import NOTHING, Kept, Trial, keep, rungs, tried, undo
+from marginalia.ui.work import Newest, aside
 from marginalia.values import PartId
 
 if TYPE_CHECKING:
-    from marginalia.prompt.budget import Budget
-    from marginalia.prompt.diff import Diff
-    from marginalia.prompt.leftout import Missing
-    from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
     from marginalia.studio.inspecting import Format
+    from marginalia.studio.wishes import WhatIf
     from marginalia.ui.comparing import Choice
     from marginalia.ui.desk import Desk
 
 _REMEMBERED = 6
-NOTHING = WhatIf()
+#: Seconds without another prompt after which contexts of other sizes are looked at again.
+_QUIET_SECONDS = 0.3
 AGAIN = "again"
 """The wish to write a part once more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The prompt of a part that was written already: its number on the branch, and its receipt.
-
-    ``None`` for a part written by hand.
-    """
-
-    part: PartId
-    number: int
-    receipt: Receipt | None
-
-    @property
-    def name(self) -> str:
-        """What is shown, for people."""
-        return f"What was sent for part {self.number}" if self.number else "What was sent for a part"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """What is shown against something else; ``text`` says why there is nothing to compare."""
-
-    title: str
-    diff: Diff | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """What would be sent if ``wish`` were true; ``text`` says why nothing could be."""
-
-    wish: WhatIf
-    prompt: Prompt | None = None
-    missing: tuple[Missing, ...] = ()
-    budget: Budget | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """What writing a part once more would send, or why it cannot be; ``ready``: it can."""
-
-    as_it_was: bool
-    shown: Comparison
-    ready: bool = False
 
 
 class Lens(param.Parameterized):
@@ -88,7 +41,9 @@ class Lens(param.Parameterized):
         class_=Look, default=None, allow_None=True, doc="A part's own prompt; None: now."
     )
     beginning = param.Parameter(default=None, doc="How much the server's cache holds of it: a Beginning.")
-    missing = param.Parameter(default=(), doc="What would not fit now, and what it needs: Missing.")
+    left = param.Parameter(
+        default=NOTHING_LEFT_OUT, doc="What would not fit now, and what it needs: LeftOut."
+    )
     against = param.String(default="", doc="What it is compared with; empty: nothing.")
     comparison = param.ClassSelector(class_=Comparison, default=None, allow_None=True, doc="The comparison.")
     again = param.ClassSelector(
@@ -98,14 +53,19 @@ class Lens(param.Parameterized):
         class_=Trial, default=None, allow_None=True, doc="The what-if; None: as it is."
     )
     rungs = param.Parameter(default=(), doc="What contexts of several sizes would hold: Rungs.")
+    kept = param.ClassSelector(
+        class_=Kept, default=None, allow_None=True, doc="The what-if that was made true last."
+    )
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.desk = desk
         self._asked = 0
+        self._climbing: Newest | None = None
+        self._on_ladder = False
         self._looked_at: list[PartId] = []
         self._opened = desk.book.id if desk.book is not None else None
-        desk.param.watch(self._follow, ["prompt"])  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(self._follow, ["prompt", "unsendable"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._leave, ["book"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._wished, ["wished"], onlychanged=False)  # pyright: ignore[reportUnknownMemberType]
 
@@ -123,16 +83,17 @@ class Lens(param.Parameterized):
 
     async def now(self) -> None:
         """Show what would be sent now."""
-        self.param.update(look=None, again=None)
+        against = "" if self.against == "now" else self.against
+        self.param.update(look=None, again=None, against=against)
         await self._compare()
 
     @property
     def shown(self) -> Sent | None:
-        """What is looked at."""
+        """What is looked at; ``None`` for a part written by hand, and while nothing can be sent."""
         if self.look is not None:
             return self.look.receipt
         prompt: Prompt | None = self.desk.prompt
-        return prompt
+        return None if self.desk.unsendable else prompt
 
     async def export(self, form: Format) -> str:
         """What is looked at, to paste elsewhere."""
@@ -173,7 +134,11 @@ class Lens(param.Parameterized):
             text = "No prompt is known there: it was written by hand, or nothing was sent yet."
             self.comparison = Comparison(title=title, text=text)
             return
-        found = await aside(diff, other, shown)
+        older, newer = other, shown
+        if self.look is not None and came_later(other, shown):
+            older, newer = shown, other
+            title = f"From part {self.look.number or ''}".rstrip() + f" to {name}"
+        found = await aside(diff, older, newer)
         if key == self.against and shown is self.shown:
             self.comparison = Comparison(title=title, diff=found)
 
@@ -216,42 +181,62 @@ class Lens(param.Parameterized):
         """Show what would be sent if *wish* were true; the book is left alone. The latest wish wins."""
         self._asked += 1
         asked, book = self._asked, self.desk.book
-        if wish == NOTHING or book is None:
-            self.trial = None
-            if self.against == "try":
-                await self.compare_with("")
+        trial = None if wish == NOTHING or book is None else await tried(self.desk, book.id, wish)
+        if asked != self._asked:
             return
-        prompt, budget, text = None, None, ""
-        left: tuple[Missing, ...] = ()
-        try:
-            prompt = await self.desk.studio.what_if(
-                book.id, self.desk.turn.freeze(), context=wish.context, response=wish.response,
-                lore_tokens=wish.lore_tokens, lore_share=wish.lore_share, parts=wish.parts, stable=wish.stable,
-            )  # fmt: skip
-            budget, left = prompt.budget, await aside(missing, prompt)
-        except ContextTooSmall as error:
-            budget, text = error.budget, notice_of(error).text
-        except Exception as error:  # noqa: BLE001 - whatever an extension does, the page goes on
-            text = notice_of(error).text
-        if asked == self._asked:
-            trial = Trial(wish=wish, prompt=prompt, missing=left, budget=budget, text=text)
+        if trial is None:
+            self.trial = None
+        else:
             self.param.update(trial=trial, look=None, again=None)
-            if self.against == "try":
-                await self._compare()
+        self._climb_soon()
+        if self.against == "try":
+            await (self._compare() if trial is not None else self.compare_with(""))
 
     async def climb(self) -> None:
-        """See what contexts of several sizes would hold."""
+        """See what contexts of several sizes would hold, and keep that up to date until :meth:`leave_ladder`."""
+        if self._climbing is None:
+            self._climbing = Newest(self._climb_when_quiet)
+            self.desk.errands.start(self._climbing.serve())
+        self._on_ladder = True
+        await self._climb()
+
+    def leave_ladder(self) -> None:
+        """Nobody looks at the contexts of several sizes any more."""
+        self._on_ladder = False
+
+    async def _climb(self) -> None:
         if self.desk.book is not None:
-            self.rungs = await self.desk.studio.inspector.curve(self.desk.book.id, self.desk.turn.freeze())
+            wish = self.trial.wish if self.trial is not None else NOTHING
+            self.rungs = await rungs(self.desk, self.desk.book.id, wish)
+
+    async def _climb_when_quiet(self) -> None:
+        await asyncio.sleep(_QUIET_SECONDS)
+        if self._on_ladder:
+            await self._climb()
+
+    def _climb_soon(self) -> None:
+        if self._climbing is not None and self._on_ladder:
+            self._climbing.ask()
 
     async def apply(self, *, new_protocol: str = "") -> None:
-        """Make the what-if true."""
+        """Make the what-if true; :meth:`take_back` undoes it."""
         trial, book = self.trial, self.desk.book
         if trial is None or book is None:
             return
-        apply = self.desk.studio.inspector.apply
-        if await self.desk.attempt(aside(apply, book.id, trial.wish, new_protocol=new_protocol)):
-            self.trial = None
+
+        async def make() -> None:
+            kept = await aside(keep, self.desk.studio, book.id, trial.wish, new_protocol)
+            self.param.update(trial=None, kept=kept)
+
+        if await self.desk.attempt(make()):
+            await self.desk.refresh_library()
+            await self.desk.refresh()
+
+    async def take_back(self) -> None:
+        """Have everything as it was before the what-if was made true."""
+        kept = self.kept
+        if kept is not None and await self.desk.attempt(aside(undo, self.desk.studio, kept)):
+            self.kept = None
             await self.desk.refresh_library()
             await self.desk.refresh()
 
@@ -259,11 +244,16 @@ class Lens(param.Parameterized):
 
     async def _follow(self, *_: object) -> None:
         prompt, book = self.desk.prompt, self.desk.book
-        if prompt is not None and book is not None:
+        if self.desk.unsendable:
+            self.param.update(beginning=None, left=NOTHING_LEFT_OUT)
+        elif prompt is not None and book is not None:
             beginning = await aside(self.desk.studio.inspector.beginning, book.id, prompt)
-            left = await aside(missing, prompt)
-            if prompt is self.desk.prompt:  # else a newer one is measured already
-                self.param.update(beginning=beginning, missing=left)
+            left = await aside(left_out, prompt)
+            if (
+                prompt is self.desk.prompt and not self.desk.unsendable
+            ):  # else a newer one is measured already
+                self.param.update(beginning=beginning, left=left)
+        self._climb_soon()
         if self.trial is not None:
             await self.try_out(replace(self.trial.wish))
         if self.against and self.look is None:
@@ -276,8 +266,9 @@ class Lens(param.Parameterized):
             self._opened = opened
             self._looked_at = []
             self.param.update(
-                look=None, trial=None, against="", comparison=None, rungs=(), beginning=None, again=None
-            )
+                look=None, trial=None, against="", comparison=None, rungs=(), beginning=None, again=None, kept=None,
+                left=NOTHING_LEFT_OUT,
+            )  # fmt: skip
 
     async def _wished(self, *_: object) -> None:
         wish = self.desk.wished

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ import marginalia as mg
 from marginalia.lore.book import Entry
 from marginalia.lore.verdicts import Hit, Verdict
 from marginalia.prompt.budget import Budget, Costs
+from marginalia.prompt.leftout import left_out_then
 from marginalia.prompt.segments import Segment, SegmentKind
 from marginalia.studio.wishes import WhatIf
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
@@ -202,7 +204,7 @@ async def test_a_trial_is_shown_and_then_kept(lens: Lens) -> None:
     assert lens.trial is not None
     assert lens.trial.budget is not None
     assert lens.trial.budget.sent_parts > sent
-    assert len(lens.trial.missing) == 20 - lens.trial.budget.sent_parts
+    assert len(lens.trial.left.first) == 20 - lens.trial.budget.sent_parts
     assert lens.desk.budget.sent_parts == sent
     await lens.apply()
     assert lens.trial is None
@@ -219,7 +221,7 @@ async def test_a_trial_that_cannot_be_sent_says_why(lens: Lens) -> None:
 
 
 async def test_what_is_missing_needs_more_the_older_it_is(lens: Lens) -> None:
-    needs = [each.needs for each in lens.missing]
+    needs = [each.needs for each in lens.left.first]
     assert len(needs) == 20 - lens.desk.budget.sent_parts
     assert needs == sorted(needs)
     assert 0 < needs[0] <= 160
@@ -260,7 +262,7 @@ async def test_two_parts_are_compared_wherever_they_are(lens: Lens, server: Scri
 
 async def test_the_budget_of_a_part_is_the_one_it_was_sent_under(lens: Lens, server: ScriptedServer) -> None:
     then = lens.desk.budget
-    left = lens.missing
+    left = lens.left.first
     part = await write(lens, server)
     await lens.look_at(part.id)
     assert lens.look is not None
@@ -335,3 +337,85 @@ async def test_the_rungs_mark_where_one_is(lens: Lens) -> None:
     assert [row["label"] for row in rows] == ["4k", "8k", "16k", "32k", "128k"]
     assert [row["here"] for row in rows] == [False, True, False, False, False]
     assert rows[-1]["text"] == "20 of 20 parts"
+
+
+async def test_what_more_room_would_not_bring_in_is_said_without_a_number(lens: Lens) -> None:
+    await lens.try_out(WhatIf(parts=3))
+    assert lens.trial is not None
+    assert {(each.needs, each.reason) for each in lens.trial.left.first} == {(0, "at most 3 were asked for")}
+    await lens.try_out(WhatIf(stable=True))
+    blocks = [each for each in lens.trial.left.first if "leave in blocks" in each.reason]
+    assert {each.needs for each in blocks} <= {0}
+
+
+async def test_all_that_was_left_out_is_counted_although_only_the_first_of_it_is_named(
+    lens: Lens, server: ScriptedServer
+) -> None:
+    for _ in range(80):
+        lens.desk.studio.story.append(lens.desk.book, "word " * 60)
+    await until(lambda: lens.left.parts > 80)
+    prompt = lens.desk.prompt
+    assert lens.left.parts == 100 - prompt.budget.sent_parts == len(lens.left.first) + lens.left.more
+    assert lens.left.text == f"{lens.left.parts} parts"
+    part = await write(lens, server)
+    receipt = lens.desk.studio.story.receipt(part.id)
+    then = left_out_then(receipt)
+    assert (then.parts, then.entries, len(then.first)) == (receipt.left_out, 0, 20)
+    assert then.text == f"{receipt.left_out} parts"
+
+
+async def test_a_what_if_that_was_kept_is_taken_back(lens: Lens) -> None:
+    studio, book = lens.desk.studio, lens.desk.book
+    before = (studio.books.get(book.id).settings, studio.protocols.all())
+    for fresh in ("", "P, tried out"):
+        await lens.try_out(WhatIf(context=3000, parts=3, lore_tokens=9))
+        await lens.apply(new_protocol=fresh)
+        assert lens.kept is not None
+        kept = studio.books.get(book.id)
+        assert (kept.settings["most_parts"], studio.limits(book).context) == (3, 3000)
+        studio.books.save(replace(kept, settings={**kept.settings, "mine": 1}))
+        await lens.take_back()
+        assert lens.kept is None
+        after = studio.books.get(book.id)
+        assert {name: value for name, value in after.settings.items() if name != "mine"} == before[0]
+        assert after.settings["mine"] == 1
+        assert (after.protocol_id, studio.protocols.all()) == (book.protocol_id, before[1])
+
+
+async def test_the_rungs_follow_what_is_tried_out_and_what_is_typed(lens: Lens) -> None:
+    await lens.climb()
+    assert {rung.sent_parts for rung in lens.rungs} == {20}
+    await lens.try_out(WhatIf(parts=4))
+    await until(lambda: {rung.sent_parts for rung in lens.rungs} == {4})
+    await lens.try_out(WhatIf())
+    await until(lambda: {rung.sent_parts for rung in lens.rungs} == {20})
+    used = lens.rungs[0].budget.used
+    lens.desk.typed({"instructions": "word " * 40})
+    await until(lambda: lens.rungs[0].budget.used > used + 30)
+
+
+async def test_an_older_prompt_is_compared_from_then_to_now(lens: Lens, server: ScriptedServer) -> None:
+    first, second = await write(lens, server), await write(lens, server)
+    await lens.look_at(first.id)
+    for key, title in (("now", "what would be sent now"), (f"part:{second.id}", "part 22")):
+        await lens.compare_with(key)
+        assert lens.comparison is not None
+        assert lens.comparison.title == f"From part 21 to {title}"
+        assert lens.comparison.diff is not None
+        causes = {change.source: change.cause for change in lens.comparison.diff.changes}
+        assert causes["part 21"] == "it was written since"
+    await lens.now()
+    assert lens.against == f"part:{second.id}"
+    assert lens.comparison.title == "Compared with part 22"
+
+
+async def test_while_nothing_can_be_sent_nothing_is_shown_copied_or_compared(lens: Lens) -> None:
+    assert lens.shown is not None
+    studio, book = lens.desk.studio, lens.desk.book
+    studio.inspector.apply(book, WhatIf(context=230))
+    await until(lambda: bool(lens.desk.unsendable) and lens.beginning is None)
+    assert lens.shown is None
+    assert lens.left.first == ()
+    assert await lens.export("text") == ""
+    studio.inspector.apply(book, WhatIf(context=2000))
+    await until(lambda: lens.shown is not None and lens.beginning is not None)

@@ -15,15 +15,21 @@ class PromptReader(Piece):
 
 
 class WhatIfPanel(Piece):
-    """Four numbers to try out, what contexts of several sizes would hold, and the way to keep what was found."""
+    """Numbers to try out, what contexts of several sizes would hold, and the way to keep what was found."""
 
+    offered = param.Boolean(
+        default=True, doc="Whether something can be tried out; not for a part's own prompt."
+    )
     knobs = param.List(default=[], item_type=dict, doc="name, label, help, value, least, most, step, unit.")
     tried = param.Boolean(default=False, doc="Whether something is tried out now.")
     told = param.String(default="", doc="What came of it.")
     keep = param.List(default=[], item_type=dict, doc="label, title, fresh: the ways to keep it.")
+    kept = param.String(default="", doc="What was made true last and can be taken back; empty: nothing.")
     rungs = param.List(default=[], item_type=dict, doc="label, text, share, here: one per size of context.")
     stable = param.Boolean(default=False, doc="Whether the book has the stable layout.")
-    missing = param.List(default=[], item_type=dict, doc="name, tokens, needs, reason: what did not fit.")
+    missing = param.List(default=[], item_type=dict, doc="name, tokens, text, reason: what did not fit.")
+    left = param.String(default="", doc="How much did not fit, in words.")
+    more = param.Integer(default=0, doc="How much of it is not among what is listed.")
 
     _esm = script("whatif")
     _stylesheets = style("whatif")

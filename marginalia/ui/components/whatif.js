@@ -1,4 +1,4 @@
-// What if: four numbers to try out. The picture above follows while a knob is moved; nothing is kept until "Keep".
+// What if: numbers to try out. The picture above follows while a knob is moved; nothing is kept until "Keep".
 const WAIT = 60
 export function render({ model }) {
   const el = h("div", { class: "whatif" }), knobs = h("div", { class: "knobs" }), told = h("p", { class: "note", role: "status" })
@@ -26,18 +26,20 @@ export function render({ model }) {
     told.textContent = model.told; told.hidden = !model.told
     acts.replaceChildren(...(model.tried ? [
       ...model.keep.map((way, at) => h("button", { class: "link" + (at ? "" : " strong"), title: way.title, onclick: () => say("apply", { fresh: way.fresh }) }, way.label)),
-      h("button", { class: "link", onclick: () => { clearTimeout(timer); drawKnobs(); say("reset") } }, "Back to how it is")] : []))
+      h("button", { class: "link", onclick: () => { clearTimeout(timer); drawKnobs(); say("reset") } }, "Back to how it is")] : model.kept ? [
+      h("span", { class: "quiet" }, model.kept), h("button", { class: "link strong", title: "Everything as it was before", onclick: () => say("back") }, "Take it back")] : []))
   }
   const drawRungs = () => rungs.replaceChildren(...model.rungs.map((rung) => h("div", { class: "rung" + (rung.here ? " here" : ""), title: rung.title },
     h("span", { class: "figure" }, rung.label), h("i", {}, h("b", { style: `width:${rung.share}%` })), h("span", { class: "quiet figure" }, rung.text))))
-  const drawMissing = () => missing.replaceChildren(...(model.missing.length ? [h("details", {}, h("summary", {}, `Left out: ${model.missing.length === 50 ? "50 and more" : model.missing.length}`),
-    h("dl", {}, model.missing.map((each) => h("div", { title: each.reason }, h("dt", {}, each.name), h("dd", { class: "figure" }, `${figure(each.tokens)} tokens`), h("dd", { class: "detail quiet" }, each.text)))))] : []))
+  const drawMissing = () => missing.replaceChildren(...(model.missing.length ? [h("details", {}, h("summary", {}, `Left out: ${model.left}`),
+    h("dl", {}, model.missing.map((each) => h("div", { title: each.reason }, h("dt", {}, each.name), h("dd", { class: "figure" }, `${figure(each.tokens)} tokens`), h("dd", { class: "detail quiet" }, each.text)))), model.more ? h("p", { class: "note quiet" }, `and ${figure(model.more)} more.`) : "")] : []))
   const layout = h("label", { class: "tick" }, h("input", { type: "checkbox", onchange: (event) => say("stable", { on: event.target.checked }) }), h("span", {}, h("b", {}, "Stable layout"), h("small", {}, "Lore that comes and goes stands behind the story, and old parts leave in blocks: a server has to read less anew at every turn.")))
   const drawLayout = () => { layout.querySelector("input").checked = model.stable }
   const fold = h("details", { class: "try" }, h("summary", {}, "What if"), knobs, told, acts, h("p", { class: "sub quiet" }, "What a context of this size would hold"), rungs, layout)
-  fold.addEventListener("toggle", () => { if (fold.open) say("open") })
-  model.on("knobs", drawKnobs); model.on(["tried", "told", "keep"], drawActs); model.on("rungs", drawRungs); model.on("missing", drawMissing); model.on("stable", drawLayout)
-  drawKnobs(); drawActs(); drawRungs(); drawMissing(); drawLayout()
+  fold.addEventListener("toggle", () => say(fold.open ? "open" : "shut"))
+  const offer = () => { fold.hidden = !model.offered }
+  model.on("knobs", drawKnobs); model.on(["tried", "told", "keep", "kept"], drawActs); model.on("rungs", drawRungs); model.on(["missing", "left", "more"], drawMissing); model.on("stable", drawLayout); model.on("offered", offer)
+  drawKnobs(); drawActs(); drawRungs(); drawMissing(); drawLayout(); offer()
   el.append(missing, fold)
   return el
 }

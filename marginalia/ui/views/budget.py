@@ -9,30 +9,38 @@ import panel as pn
 from bokeh.models import ColumnDataSource, HoverTool, Range1d, TapTool
 from bokeh.plotting import figure
 
+from marginalia.prompt.leftout import NOTHING_LEFT_OUT, left_out_then
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import Mark, WhatIfPanel
 from marginalia.ui.counted import counted_note
 from marginalia.ui.knobs import knobs, rung_rows, ways_to_keep, wish_of
-from marginalia.ui.lens import NOTHING
 from marginalia.ui.picture import bars, shares_of_receipt
 from marginalia.ui.theme import SHARE_COLOURS
+from marginalia.ui.trying import NOTHING
 from marginalia.ui.view import View
 from marginalia.ui.words import count
 from marginalia.ui.work import aside
 
 if TYPE_CHECKING:
     from marginalia.prompt.budget import Budget, Share
-    from marginalia.prompt.leftout import Missing
+    from marginalia.prompt.leftout import LeftOut, Missing
     from marginalia.prompt.receipt import Receipt
     from marginalia.prompt.segment import Sent
     from marginalia.prompt.segments import Prompt
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
-    from marginalia.ui.lens import Lens, Look, Trial
+    from marginalia.ui.lens import Lens
+    from marginalia.ui.looking import Look
+    from marginalia.ui.trying import Kept, Trial
 
 _HEIGHT = 72
 _NOT_USED = frozenset({"response", "safety", "free"})
-_STAYS = {"position": "sticky", "top": "0", "z-index": "2", "backdrop-filter": "blur(12px)"}
+_STAYS: dict[str, str | None] = {
+    "position": "sticky",
+    "top": "0",
+    "z-index": "2",
+    "backdrop-filter": "blur(12px)",
+}
 
 
 class BudgetView(View):
@@ -49,14 +57,15 @@ class BudgetView(View):
         self._figures = Figures(sizing_mode="stretch_width")
         self._whatif = WhatIfPanel(sizing_mode="stretch_width")
         self._whatif.hear(
-            wish=self._wish, apply=self._apply, reset=self._reset, open=self._open, stable=self._stable
-        )
+            wish=self._wish, apply=self._apply, reset=self._reset, back=self._back, open=self._open,
+            shut=lambda _: lens.leave_ladder(), stable=self._stable,
+        )  # fmt: skip
         self._mark = Mark(sizing_mode="stretch_width")
         self._mark.hear(now=self._now)
         self._layout = pn.Column(
             self._mark,
             pn.pane.Bokeh(  # type: ignore[no-untyped-call]
-                self._figure(), height=_HEIGHT, sizing_mode="stretch_width", styles=_STAYS
+                self._figure(), height=_HEIGHT, sizing_mode="stretch_width"
             ),
             self._figures,
             self._whatif,
@@ -64,7 +73,7 @@ class BudgetView(View):
             scroll="y-auto",
         )
         self.follow("budget", "prompt", "unsendable", then=self._update)
-        lens.param.watch(self._update, ["look", "trial", "beginning", "missing"])  # pyright: ignore[reportUnknownMemberType]
+        lens.param.watch(self._update, ["look", "trial", "beginning", "left", "kept"])  # pyright: ignore[reportUnknownMemberType]
         lens.param.watch(self._climbed, ["rungs"])  # pyright: ignore[reportUnknownMemberType]
         self._update()
 
@@ -76,7 +85,7 @@ class BudgetView(View):
             height=_HEIGHT, sizing_mode="stretch_width", tools="", toolbar_location=None,
             x_range=self._range, y_range=Range1d(start=0, end=1),
             x_axis_type=None, y_axis_type=None, min_border=0, outline_line_color=None, margin=(14, 16, 4, 16),
-            background_fill_alpha=0, border_fill_alpha=0,
+            background_fill_alpha=0, border_fill_alpha=0, styles=_STAYS,
         )  # fmt: skip
         plot.grid.visible = False
         pieces = plot.quad(
@@ -121,11 +130,12 @@ class BudgetView(View):
         self._draw(shares, prompt if fits else None)
         beginning = self._lens.beginning
         meter = beginning.text if fits and not trial and beginning is not None and beginning.tokens else ""
+        said = "" if budget.fits or trial else why  # what is tried out says so below its knobs
         self._figures.param.update(
             headline=("What if: " if trial else "") + _headline(budget),
             note=_note(budget), rows=[_row(share) for share in shares],
             notes=[
-                each for each in (self._pick(), meter if budget.fits else why, counted_note(budget.counted)) if each
+                each for each in (self._pick(), meter or said, counted_note(budget.counted)) if each
             ],
         )  # fmt: skip
 
@@ -153,24 +163,29 @@ class BudgetView(View):
     # What if.
 
     def _tell(self, trial: Trial | None) -> None:
-        desk, panel = self.desk, self._whatif
+        desk, panel, look, kept = self.desk, self._whatif, self._lens.look, self._lens.kept
         left = self._left_out(trial)
+        sendable = trial is not None and trial.prompt is not None
         panel.param.update(
+            offered=look is None,
             tried=trial is not None,
             told=_told(trial, desk.prompt),
-            missing=[_missing_row(each) for each in left],
-            keep=ways_to_keep(trial.wish, self._protocol()) if trial is not None else [],
+            left=left.text,
+            missing=[_missing_row(each) for each in left.first],
+            more=left.more,
+            keep=ways_to_keep(trial.wish, self._protocol()) if trial is not None and sendable else [],
+            kept=_kept(kept) if kept is not None and trial is None else "",
             stable=bool(desk.book is not None and desk.book.settings.get("stable_layout")),
         )  # fmt: skip
         if trial is None and desk.budget is not None and desk.book is not None:
             panel.knobs = knobs(desk.budget, desk.book)
 
-    def _left_out(self, trial: Trial | None) -> tuple[Missing, ...]:
+    def _left_out(self, trial: Trial | None) -> LeftOut:
         look = self._lens.look
         if look is not None:
-            return look.receipt.missing if look.receipt is not None else ()
-        found: tuple[Missing, ...] = self._lens.missing
-        return trial.missing if trial is not None else found
+            return left_out_then(look.receipt) if look.receipt is not None else NOTHING_LEFT_OUT
+        now: LeftOut = self._lens.left
+        return trial.left if trial is not None else now
 
     async def _wish(self, said: Said) -> None:
         if self.desk.budget is not None and self.desk.book is not None:
@@ -187,10 +202,12 @@ class BudgetView(View):
     async def _apply(self, said: Said) -> None:
         known = self._protocol()
         await self._lens.apply(new_protocol=f"{known or 'Limits'}, tried out" if said.get("fresh") else "")
-        await self._lens.climb()
 
     async def _reset(self, _: Said) -> None:
         await self._lens.try_out(NOTHING)
+
+    async def _back(self, _: Said) -> None:
+        await self._lens.take_back()
 
     async def _open(self, _: Said) -> None:
         await self._lens.climb()
@@ -204,7 +221,9 @@ class BudgetView(View):
             await self.desk.refresh()
 
     def _climbed(self, *_: object) -> None:
-        context = self.desk.budget.limits.context if self.desk.budget is not None else 0
+        trial = self._lens.trial
+        budget = trial.budget if trial is not None else self.desk.budget
+        context = budget.limits.context if budget is not None else 0
         self._whatif.rungs = rung_rows(self._lens.rungs, context)
 
 
@@ -243,6 +262,13 @@ def _row(share: Share) -> dict[str, Any]:
 def _missing_row(each: Missing) -> dict[str, Any]:
     room = f"needs {count(each.needs, 'more token')} of room" if each.needs else each.reason
     return {"name": each.name, "tokens": each.tokens, "text": room, "reason": each.reason}
+
+
+def _kept(kept: Kept) -> str:
+    """What was made true, for the line that offers to take it back."""
+    if kept.wish.limited and kept.after is not None:
+        return f"Kept in {kept.after.name}."
+    return "Kept in this book."
 
 
 def _told(trial: Trial | None, now: Prompt | None) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from marginalia.prompt.cache import reported
+from marginalia.prompt.receipt import Receipt
+from marginalia.prompt.segments import Prompt
 from marginalia.ui.components.inspecting import PromptReader
 from marginalia.ui.messages import calls_of, calls_of_notes, diff_row, message_rows
 from marginalia.ui.view import View
 from marginalia.ui.words import count
 
 if TYPE_CHECKING:
-    from marginalia.prompt.receipt import Receipt
-    from marginalia.prompt.segments import Prompt
+    from marginalia.prompt.segment import Sent
     from marginalia.studio.inspecting import Format
     from marginalia.ui.comparing import Choice
     from marginalia.ui.components.base import Said
@@ -54,27 +55,23 @@ class PromptView(View):
     def _update(self, *_: object, first: bool = False) -> None:
         if self.desk.tab != PROMPT_TAB:
             return
-        prompt: Prompt | None = self.desk.prompt
-        look = self._lens.look
-        if look is not None:
-            receipt: Receipt | None = look.receipt
-            rows = _receipt_rows(receipt) if receipt is not None else []
-        else:
-            rows = _prompt_rows(prompt) if prompt is not None else []
+        look, rows = self._lens.look, self._rows()
         changed = [(at, row) for at, row in enumerate(rows) if at >= len(self._told) or self._told[at] != row]
         self._told = rows
-        mark = (
-            ""
-            if look is None
-            else f"What was sent for part {look.number}"
-            if look.number
-            else "Sent for a part"
-        )
         self._reader.tell(
-            "prompt", first=first, total=len(rows), changed=changed, mark=mark, top=self._top(rows),
-            meter=self._meter(), troubles=self._troubles(),
+            "prompt", first=first, total=len(rows), changed=changed, mark=look.name if look is not None else "",
+            top=self._top(rows), meter=self._meter(), troubles=self._troubles(),
         )  # fmt: skip
         self._offer()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The messages that were or would be sent; none while nothing can be."""
+        shown: Sent | None = self._lens.shown
+        if isinstance(shown, Receipt):
+            return message_rows(shown.messages, shown.segments, calls_of_notes(shown.lore))
+        if isinstance(shown, Prompt):
+            return message_rows(shown.messages, shown.segments, calls_of(shown.lore))
+        return []
 
     def _top(self, rows: list[dict[str, Any]]) -> str:
         tokens = f"{count(len(rows), 'message')}, {count(sum(row['tokens'] for row in rows), 'token')}"
@@ -142,11 +139,3 @@ class PromptView(View):
         form = _FORMS.get(str(said.get("form")))
         if form is not None:
             self._reader.tell("copied", text=await self._lens.export(form))
-
-
-def _prompt_rows(prompt: Prompt) -> list[dict[str, Any]]:
-    return message_rows(prompt.messages, prompt.segments, calls_of(prompt.lore))
-
-
-def _receipt_rows(receipt: Receipt) -> list[dict[str, Any]]:
-    return message_rows(receipt.messages, receipt.segments, calls_of_notes(receipt.lore))

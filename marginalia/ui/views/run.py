@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import panel as pn
 
-from marginalia.prompt.cache import reported
+from marginalia.pipeline.sending import BEGINNING
+from marginalia.prompt.cache import CACHE, reported
 from marginalia.ui.components import Figures
 from marginalia.ui.components.inspecting import Mark, TimelinePicture
 from marginalia.ui.timeline import timeline_row
@@ -88,9 +89,8 @@ class RunView(View):
     def _show_run(self, run: Run) -> None:
         headline = doing(run)[0] if not run.ended else run.state.value.replace("_", " ").capitalize()
         troubles = [trouble.text for trouble in run.troubles]
-        self._figures.param.update(
-            headline=headline, note="", rows=_rows(run), notes=list(dict.fromkeys([*run.warnings, *troubles]))
-        )
+        notes = dict.fromkeys(filter(None, [*run.warnings, *troubles, _cache(run)]))
+        self._figures.param.update(headline=headline, note="", rows=_rows(run), notes=list(notes))
 
     def _show_part(self, receipt: Receipt | None) -> None:
         if receipt is None:
@@ -103,13 +103,20 @@ class RunView(View):
         self._figures.param.update(headline="", note="", rows=_receipt_rows(receipt), notes=notes)
 
 
+def _cache(run: Run) -> str:
+    """What the server was thought to have read before, and what it says itself when it has answered."""
+    beginning = run.stash.get(BEGINNING)
+    usage = run.ending.usage if run.ending is not None else None
+    return reported(usage, {CACHE: beginning.note} if beginning is not None else {})
+
+
 def _rows(run: Run) -> list[dict[str, Any]]:
     rows = [
         _row("Request", _REQUESTS[type(run.request).__name__]),
         _row("Written", count(run.tokens, "token")),
     ]
-    if run.prompt is not None:
-        rows.insert(1, _row("Prompt", count(run.prompt.budget.used, "token")))
+    if run.receipt is not None:
+        rows.insert(1, _row("Prompt", count(run.receipt.prompt_tokens, "token")))
     if run.first_token_after is not None:
         rows.append(_row("First token after", seconds(run.first_token_after)))
     if not run.ended:
