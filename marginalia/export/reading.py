@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
@@ -16,7 +17,9 @@ from marginalia.export.manuscript import Manuscript
 
 # The same reading as on the page: a line that ends is a line that ends.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough"])
-_SCHEMES = {"http", "https", "mailto"}
+# What programs that check files take for a host or an address of mail; others they call an error of the whole file.
+_HOST = re.compile(r"[a-z0-9._~-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE)
+_MAIL = re.compile(r"[^@\s%]+@[^@\s%]+")
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
@@ -115,9 +118,17 @@ def _styled(tokens: Sequence[Token]) -> Iterator[Run]:
 def _safe_link(address: str) -> str:
     """The address, if it leads where a reader expects; else none, and the text stays."""
     try:
-        return address if urlsplit(address).scheme.lower() in _SCHEMES else ""
-    except ValueError:
+        parts = urlsplit(address)
+        leads = bool(parts.hostname and _HOST.fullmatch(parts.hostname)) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is no number
         return ""
+    match parts.scheme.lower():
+        case "http" | "https":
+            return address if leads else ""
+        case "mailto":
+            return address if _MAIL.fullmatch(parts.path) else ""
+        case _:
+            return ""
 
 
 _READERS: Mapping[str, Callable[[Token, Sequence[Token]], Block]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,25 @@ def test_only_web_and_mail_links_lead_anywhere() -> None:
         "",
         "",
     ] or [run.link for run in block.runs if run.link] == ["http://a.example", "mailto:b@b.example"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://",
+        "https://:80",
+        "http://:1%5B:",
+        "http://[::1",
+        "mailto:",
+        "mailto:%00x",
+        "http://a.example:x/",
+    ],
+)
+def test_a_link_to_nowhere_is_its_text(address: str) -> None:
+    (block,) = read_text(f"[a](<{address}>)")
+    assert isinstance(block, Paragraph)
+    assert words(block.runs) == "a" or address in words(block.runs)  # Markdown itself takes some for no link
+    assert not any(run.link for run in block.runs)
 
 
 def test_an_image_is_its_description() -> None:
