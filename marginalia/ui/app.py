@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_AT_ONCE = 3  # sheets that are added to the page in one go: 20 ms of the loop
+
 
 def extension() -> None:
     """Load Panel for a session; nothing of it comes from another host."""
@@ -120,23 +122,28 @@ class Session:
             panels=PanelsView(desk, extensions=self._sheets["extensions"].open),
             sizing_mode="stretch_both",
         )
-        sheets = (LorebooksView(desk, self._explorer), *self._sheets.values(), DialogsView(desk))
-        over = (RevisionsView(desk, self._bench), *sheets, self._keys, self._shell)
-        workspace = pn.Column(
+        self._workspace = pn.Column(
             SearchView(desk, self._bench),
             self._story,
             WelcomeView(desk, fill=self._turn.fill),
             self._turn,
-            *over,
+            self._keys,
+            self._shell,
             sizing_mode="stretch_both",
             margin=0,
         )
+        self._later = [
+            DialogsView(desk),
+            *self._sheets.values(),
+            LorebooksView(desk, self._explorer),
+            RevisionsView(desk, self._bench),
+        ]
         return Page(  # type: ignore[no-untyped-call]
             title="Marginalia",
             header=[MastheadView(desk, places=(*PLACES, *way_out()), go=self._go)],
             sidebar=[self._left],
             sidebar_resizable=True,
-            main=[workspace],
+            main=[self._workspace],
             contextbar=[self._tabs],
             contextbar_variant="auto",
             contextbar_resizable=True,
@@ -163,6 +170,14 @@ class Session:
         self._shell.load()
         asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
         await self.desk.attempt(self.desk.open(BookId(asked) if isinstance(asked, int) else None))
+        await self._add_sheets()
+
+    async def _add_sheets(self) -> None:
+        """Add what opens over the page, some at a time: made with the page, it would hold the loop for too long."""
+        while self._later:
+            some, self._later = self._later[:_AT_ONCE], self._later[_AT_ONCE:]
+            self._workspace.extend(some)
+            await asyncio.sleep(0)
 
     def _remember_book(self, *_: object) -> None:
         if pn.state.location and self.desk.book is not None:

@@ -9,7 +9,7 @@ from bokeh.document import Document
 
 from marginalia import Studio
 from marginalia.ui import notebook
-from marginalia.ui.app import extension, page
+from marginalia.ui.app import Session, extension
 
 
 @pytest.fixture
@@ -17,13 +17,17 @@ def studio() -> Studio:
     return Studio(":memory:", extensions=())
 
 
-def test_a_session_is_made_of_few_models(studio: Studio) -> None:
-    """Every model takes its share of building a page, which others wait for; ``benchmarks/page.py`` has the time."""
+async def test_a_session_is_made_of_few_models_and_what_opens_over_it_comes_later(studio: Studio) -> None:
+    """Every model takes its share of building a page, which others wait for; ``benchmarks/people.py`` has the time."""
     extension()
     document = Document()
-    page(studio).server_doc(document)
-    assert len(document.models) < 150
-    studio.close()
+    session = Session(studio)
+    session.page.server_doc(document)
+    at_first = len(document.models)
+    assert at_first < 85
+    await session._open()
+    assert at_first < len(document.models) < 120
+    await studio.aclose()
 
 
 def test_a_notebook_cell_shows_the_app_and_two_cells_share_one_server(studio: Studio) -> None:
