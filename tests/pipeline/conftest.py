@@ -13,7 +13,8 @@ import pytest
 
 import marginalia as mg
 from marginalia.pipeline.run import Run
-from marginalia.testing import ScriptedServer, Stream, WordTokenizer
+from marginalia.testing import ScriptedServer, Stream
+from tests.worlds import salt, studio_in_memory
 
 TURN = mg.Turn(instructions="Go on.", pov_character="Mara")
 
@@ -77,22 +78,8 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with ScriptedServer([Stream("Done.")]) as server:
-        studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=())
-        provider = studio.providers.create(
-            name="Stub",
-            base_url=server.base_url,
-            model="m",
-            max_context=4000,
-            max_response=500,
-            max_retries=0,
-        )
-        protocol = studio.protocols.create(name="Plain", temperature=0.7)
-        lore = studio.lorebooks.create(name="World")
-        studio.lorebooks.add_entry(lore, name="Always", payload="The sea is cold.")
-        studio.lorebooks.add_entry(
-            lore, name="Bell", payload="The bell is quiet.", filter=mg.TextFilter("bell")
-        )
-        book = studio.books.create(name="Salt", provider=provider, protocol=protocol, lorebook=lore)
+        studio = studio_in_memory()
+        book = salt(studio, server)
         parts = [studio.story.append(book, text) for text in ("Snow fell.", "Wolves came.", "Fire held.")]
         yield World(studio, server, studio.books.get(book.id), parts)
         await studio.aclose()

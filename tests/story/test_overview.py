@@ -11,7 +11,8 @@ import pytest
 
 import marginalia as mg
 from marginalia.story.overview import Stale, SummaryNode
-from marginalia.testing import Pause, ScriptedServer, Status, Stream, WordTokenizer
+from marginalia.testing import Pause, ScriptedServer, Status, Stream
+from tests.worlds import scripted, studio_in_memory
 
 
 @dataclass
@@ -46,17 +47,10 @@ def shape(node: SummaryNode) -> tuple[Any, ...]:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with ScriptedServer([Stream("Done.")]) as server:
-        studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=())
-        provider = studio.providers.create(
-            name="Stub",
-            base_url=server.base_url,
-            model="m",
-            max_context=4000,
-            max_response=500,
-            max_retries=0,
+        studio = studio_in_memory()
+        book = studio.books.create(
+            name="B", provider=scripted(studio, server), protocol=studio.protocols.create(name="Plain")
         )
-        protocol = studio.protocols.create(name="Plain")
-        book = studio.books.create(name="B", provider=provider, protocol=protocol)
         parts = [studio.story.append(book, f"Text {number}.") for number in range(1, 9)]
         yield World(studio, server, book, parts)
         await studio.aclose()

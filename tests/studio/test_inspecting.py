@@ -13,7 +13,8 @@ from marginalia.lore.book import When
 from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.segments import PartFate, SegmentKind
 from marginalia.studio.wishes import WhatIf
-from marginalia.testing import ScriptedServer, Stream, WordTokenizer
+from marginalia.testing import ScriptedServer, Stream
+from tests.worlds import salt, studio_in_memory
 
 PARTS = 30
 QUIET = mg.Turn(instructions="Go on.")
@@ -39,22 +40,8 @@ class Desk:
 @pytest.fixture
 async def desk() -> AsyncIterator[Desk]:
     async with ScriptedServer([Stream("Done.")]) as server:
-        studio = mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=())
-        provider = studio.providers.create(
-            name="Stub",
-            base_url=server.base_url,
-            model="m",
-            max_context=4000,
-            max_response=500,
-            max_retries=0,
-        )
-        protocol = studio.protocols.create(name="Plain", temperature=0.7)
-        lore = studio.lorebooks.create(name="World")
-        studio.lorebooks.add_entry(lore, name="Always", payload="The sea is cold.")
-        studio.lorebooks.add_entry(
-            lore, name="Bell", payload="The bell is quiet.", filter=mg.TextFilter("bell")
-        )
-        book = studio.books.create(name="Salt", provider=provider, protocol=protocol, lorebook=lore)
+        studio = studio_in_memory()
+        book = salt(studio, server)
         for index in range(PARTS):
             studio.story.append(book, f"Part{index} " + "word " * 59)
         yield Desk(studio, server, studio.books.get(book.id))
