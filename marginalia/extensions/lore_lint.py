@@ -48,6 +48,5 @@ def show(studio: View, book: Book, _prompt: Prompt | None) -> str | Table:
     if not found:
         return "Nothing to point out."
     rows = tuple((each.entry.name, each.rule, each.text, each.lorebook) for each in found)
-    return Table(
-        columns=("Entry", "Rule", "What", "Lorebook"), rows=rows, note=f"{len(found)} things to look at."
-    )
+    note = f"{len(found)} things to look at." if len(found) > 1 else "One thing to look at."
+    return Table(columns=("Entry", "Rule", "What", "Lorebook"), rows=rows, note=note)

@@ -13,5 +13,5 @@ def script(*names: str) -> str:
 
 
 def style(*names: str) -> list[str]:
-    """The style sheets *names*, the shared one first."""
-    return [(_HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("base", *names)]
+    """The style sheets *names*, the shared one first, the one for fingers last."""
+    return [(_HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("base", *names, "touch")]

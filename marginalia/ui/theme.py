@@ -26,7 +26,7 @@ _SHEET: dict[str, Any] = {
     "top": "auto !important",
     "bottom": 0,
     "width": "100% !important",
-    "height": "72vh !important",
+    "height": "84vh !important",
     "borderRadius": "16px 16px 0 0",
 }
 _FRAME: dict[str, Any] = {
@@ -34,7 +34,15 @@ _FRAME: dict[str, Any] = {
     "components": {
         "MuiDrawer": {
             "styleOverrides": {
-                "paper": {"backgroundImage": "none", "&.contextbar": {"@media (max-width: 500px)": _SHEET}},
+                "paper": {
+                    "backgroundImage": "none",
+                    "backgroundColor": "var(--mui-palette-background-default)",
+                    "border": 0,
+                    "&.sidebar": {"@media (max-width: 500px)": {"width": "min(86vw, 340px) !important"}},
+                    "&.contextbar": {"@media (max-width: 500px)": _SHEET},
+                },
+                # A drawer lies over the head, so it needs no room for it.
+                "modal": {"& .MuiToolbar-root": {"display": "none"}},
             },
         },
     },
@@ -84,7 +92,9 @@ PAGE_SX: dict[str, Any] = {
     "& .header a:has(.title)": {"@media (max-width: 600px)": {"display": "none !important"}},
     "& .header .MuiLinearProgress-root": {"display": "none"},  # what takes long says so in its own place
     "& .header .MuiToolbar-root": {"@media (max-width: 600px)": {"padding": "0 8px 0 12px"}},
-    "& .header .MuiIconButton-root": {"@media (max-width: 600px)": {"margin": 0, "padding": "7px"}},
+    "& .header .MuiIconButton-root": {
+        "@media (max-width: 600px), (pointer: coarse)": {"margin": 0, "padding": "9.5px"}
+    },
     "& .MuiToolbar-root": {"minHeight": "52px !important"},
     "& .main .MuiToolbar-root, & nav .MuiToolbar-root": {"display": "var(--mg-head, flex)"},
     "& .sidebar, & .contextbar": {

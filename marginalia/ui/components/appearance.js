@@ -5,7 +5,7 @@ export function render({ model }) {
   const apply = () => { for (const [name, value] of Object.entries(model.look)) root.style.setProperty(name, value) }
   const focus = () => {
     leave.hidden = !model.focus
-    for (const [name, value] of [["--mg-head", "none"], ["--mg-where", "none"], ["--mg-quiet", "0"]]) model.focus ? root.style.setProperty(name, value) : root.style.removeProperty(name)
+    for (const [name, value] of [["--mg-head", "none"], ["--mg-where", "none"], ["--mg-quiet", "0"], ["--mg-top", "60px"]]) model.focus ? root.style.setProperty(name, value) : root.style.removeProperty(name)
   }
   // The server reads the cookie at the next visit, so that the first paint has the right colours already.
   const tell = () => { document.cookie = `mg_dark=${scheme.matches ? 1 : 0}; path=/; max-age=31536000; SameSite=Strict`; say("scheme", { dark: scheme.matches }) }

@@ -23,7 +23,11 @@ class LoreExplorer(Piece):
     world = param.String(default="", doc="The lorebook that is looked at when it is not the book's own lore.")
     spread = param.Boolean(default=False, doc="Whether it lies over the page.")
     roles = param.Dict(default={}, doc="How keys work together: role to words.")
-    empty = param.String(default="This book has no lore yet.", doc="What stands there without any entry.")
+    empty = param.String(
+        default="This book has no lore yet. An entry is told to the model when its words come up: write one with "
+        "“+ Entry”, or bring in a file under Lorebooks.",
+        doc="What stands there without any entry.",
+    )
 
     _esm = script("forms", "keychips", "lore")
     _stylesheets = style("lore", "forms")

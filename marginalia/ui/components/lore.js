@@ -40,8 +40,8 @@ export function render({ model }) {
   const mapped = () => { mapText.textContent = mapBox.hidden ? "" : model.mapping ? `reading the story… ${model.share}` : model.map_text; cancel.hidden = mapBox.hidden || !model.mapping }
 
   const frame = h("div", { class: "lore" },
-    away, h("div", { class: "tools" }, search, folder, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
-    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), h("span", { class: "gap" }), select), bar, did, scan, detail, box,
+    away, h("div", { class: "tools" }, search, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
+    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), folder, h("span", { class: "gap" }), select), bar, did, scan, detail, box,
     h("div", { class: "replay" }, h("div", { class: "line" }, mapFold, mapText, h("span", { class: "gap" }), cancel), mapBox))
   frame.addEventListener("keydown", (event) => { if (event.key === "Escape" && frame.classList.contains("large")) { event.stopPropagation(); spread(false) } })
   // As a popover it stands over everything without leaving its place, so nothing in it is built anew.
@@ -141,7 +141,7 @@ export function render({ model }) {
       const p = h("p", {}, each.pieces.map(([text, names, mine]) => names ? h("mark", { class: mine ? "mine" : "", title: `calls ${names}` }, text) : text))
       return [h("h4", {}, each.name), p]
     })
-    read.replaceChildren(...(kids.length ? kids.flat() : [h("p", { class: "quiet" }, "There is nothing to look at yet.")]))
+    read.replaceChildren(h("div", {}, kids.length ? kids.flat() : h("p", { class: "quiet" }, "There is nothing to look at yet. Write an instruction below the story, or paste a text here.")))
     const mine = read.querySelector("mark.mine"); if (mine && opened) read.scrollTop = Math.max(0, mine.offsetTop - read.offsetTop - 40)
   }
 

@@ -17,7 +17,7 @@ function panelBoard(page, say) {
   function panel(message) {
     const each = panels.get(message.key)
     if (!each) return
-    each.shown.replaceChildren(...[message.html ? h("div", { class: "prose", html: message.html }) : null, message.columns.length ? h("div", { class: "wide scroll" }, h("table", {}, h("thead", {}, h("tr", {}, message.columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, message.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: "figure" }, cell))))))) : null, message.more ? h("p", { class: "quiet" }, `and ${figure(message.more)} more`) : null].filter(Boolean))
+    each.shown.replaceChildren(...[message.html ? h("div", { class: "prose", html: message.html }) : null, message.columns.length ? h("div", { class: "wide scroll" }, h("table", {}, h("thead", {}, h("tr", {}, message.columns.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, message.rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: "figure" }, stressed(String(cell))))))))) : null, message.more ? h("p", { class: "quiet" }, `and ${figure(message.more)} more`) : null].filter(Boolean))
     if (!message.fields.length) { each.form = null; each.edit.replaceChildren(); return }
     const before = each.form && JSON.stringify(each.form.values()) !== each.kept
     if (before) return // typed and not saved yet

@@ -6,19 +6,26 @@ export function render({ model }) {
   const known = new Map() // id -> {el, body, data}
   let first = 1, last = 0, total = 0, follow = true, asking = false, live = null, current = null
 
-  const pin = () => { if (follow) box.scrollTop = box.scrollHeight }
+  const pin = () => { if (follow) { box.scrollTop = box.scrollHeight; pinned = box.scrollTop } }
   const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < 80
-  let tall = 0
+  let tall = 0, wide = 0, pinned = 0, place = null
+  // What is read, and how far down it the page begins: so that it stands there again when the column gets other lines.
+  const keep = () => { const el = shown(); if (!el) return; const at = el.getBoundingClientRect(); place = [el, (box.getBoundingClientRect().top - at.top) / at.height] }
+  const hold = ([el, share]) => { const at = el.getBoundingClientRect(); box.scrollTop += at.top + share * at.height - box.getBoundingClientRect().top }
   box.addEventListener("scroll", () => {
-    if (box.clientHeight !== tall) return // what stands below has just grown or gone; nobody scrolled
-    follow = near() && last >= total
+    if (box.clientHeight !== tall || box.clientWidth !== wide) return // what stands below or beside has just grown or gone; nobody scrolled
+    if (!follow || box.scrollTop !== pinned) follow = near() && last >= total // else the text has grown since it was pinned
+    if (!follow) keep()
     toEnd.hidden = follow || total === 0
     if (asking) return
     if (box.scrollTop < 600 && first > 1) { asking = true; say("more", { up: true }) }
     else if (box.scrollHeight - box.scrollTop - box.clientHeight < 600 && last < total) { asking = true; say("more", { up: false }) }
   }, { passive: true })
   new ResizeObserver(pin).observe(book)
-  new ResizeObserver(() => { tall = box.clientHeight; pin() }).observe(box)
+  new ResizeObserver(() => {
+    if (!follow && place?.[0].isConnected && box.clientWidth !== wide) hold(place)
+    tall = box.clientHeight; wide = box.clientWidth; pin()
+  }).observe(box)
 
   // One menu, moved to the part that asks for it.
   const item = (label, what, key) => h("button", { role: "menuitem", "data-what": what, onclick: () => { const id = menu.partId; close(); act(what, id) } }, h("span", {}, label), key ? h("kbd", {}, key) : null)
@@ -164,7 +171,7 @@ export function render({ model }) {
     const cut = () => { if (!part.editor) return; clearTimeout(timer); part.editor = null; saved = area.value; area.replaceWith(part.body); hint.remove()
       say("split", { id: message.id, text: area.value, at: [...area.value.slice(0, area.selectionStart)].length }) }
     const split = h("button", { class: "link", title: "What stands behind the cursor becomes a part of its own", onpointerdown: (event) => event.preventDefault(), onclick: cut }, "Split here")
-    const hint = h("p", { class: "hint quiet" }, cutting === message.id ? "Put the cursor where the new part shall begin, then: " : "Saves by itself · Esc goes back to how it was · Ctrl+Enter closes · ", split)
+    const hint = h("p", { class: "hint quiet" }, cutting === message.id ? "Put the cursor where the new part shall begin, then: " : "Saves by itself · Esc goes back to how it was · Ctrl+Enter closes", split)
     split.classList.toggle("strong", cutting === message.id); cutting = null
     area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(save, 900) })
     area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") leave(false); else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) leave(true) })

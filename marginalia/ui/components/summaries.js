@@ -13,7 +13,7 @@ export function render({ model }) {
     const text = h("p", { class: "text", tabIndex: inside ? undefined : 0, title: inside ? "" : "Click to edit", onclick: () => inside || edit(data, text), onkeydown: (event) => { if (event.key === "Enter" && !inside) { event.preventDefault(); edit(data, text) } } }, data.text)
     const tick = inside ? null : h("input", { type: "checkbox", checked: chosen.has(data.part), "aria-label": `Choose summary ${data.where}`, onchange: () => { tick.checked ? chosen.add(data.part) : chosen.delete(data.part); tools() } })
     return h("article", { class: "summary" + (data.stale ? " stale" : ""), "aria-label": `Summary ${data.where}` },
-      h("header", {}, tick, h("button", { class: "link where figure", title: "Show the part", onclick: () => say("read", { part: data.part }) }, data.where), data.meta ? h("span", { class: "quiet" }, "merged") : null, h("span", { class: "gap" }),
+      h("header", {}, tick ? h("label", { class: "pick" }, tick) : null, h("button", { class: "link where figure", title: "Show the part", onclick: () => say("read", { part: data.part }) }, data.where), data.meta ? h("span", { class: "quiet" }, "merged") : null, h("span", { class: "gap" }),
         inside ? null : [data.meta ? h("button", { class: "link", title: "Give back what it merged", onclick: () => say("remove", { part: data.part, unwind: true }) }, "Unwind") : null,
           h("button", { class: "link", "aria-label": `Delete summary ${data.where}`, title: "Take it away; the parts stand in the prompt again", onclick: () => say("remove", { part: data.part, unwind: false }) }, "Delete")]),
       data.stale ? h("p", { class: "why", role: "note" }, `Stale. ${data.stale}`) : null, text, h("p", { class: "facts quiet figure" }, data.facts),

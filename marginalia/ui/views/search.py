@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from marginalia.story.search import Query
+from marginalia.story.search import ELLIPSIS, Query
 from marginalia.ui.components.telling import SearchBar
 from marginalia.ui.view import View
 from marginalia.ui.words import count
@@ -25,8 +25,8 @@ class SearchView(View):
         self._bench = bench
         self._bar = SearchBar(sizing_mode="stretch_width")
         self._bar.hear(ready=self._found, search=self._search, read=self._read, close=self._close)
-        bench.param.watch(self._open, ["searching"], onlychanged=False)  # pyright: ignore[reportUnknownMemberType]
-        bench.param.watch(self._found, ["found"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("searching", then=self._open, of=bench, always=True)
+        self.follow("found", then=self._found, of=bench)
         self.follow("shape", then=self._again)
 
     def __panel__(self) -> SearchBar:
@@ -57,13 +57,28 @@ class SearchView(View):
 
 
 def _row(hit: HitRow, query: str) -> dict[str, Any]:
+    text = _whole_words(hit.excerpt, Query.parse(query))
     pieces: list[list[Any]] = []
     at = 0
-    for start, end in Query.parse(query).spans(hit.excerpt):
-        pieces += [[False, hit.excerpt[at:start]], [True, hit.excerpt[start:end]]]
+    for start, end in Query.parse(query).spans(text):
+        pieces += [[False, text[at:start]], [True, text[start:end]]]
         at = end
-    pieces.append([False, hit.excerpt[at:]])
+    pieces.append([False, text[at:]])
     return {"id": hit.part, "where": f"#{hit.number}" if hit.number else "branch", "pieces": pieces}
+
+
+def _whole_words(excerpt: str, query: Query) -> str:
+    """*excerpt* without the broken words at its ends, where that costs nothing that was found."""
+    spans = query.spans(excerpt)
+    if not spans:
+        return excerpt
+    first, last = spans[0][0], spans[-1][1]
+    begin, end = excerpt.find(" ") + 1, excerpt.rfind(" ")
+    if excerpt.endswith(ELLIPSIS) and end >= last:
+        excerpt = excerpt[:end] + ELLIPSIS
+    if excerpt.startswith(ELLIPSIS) and 0 < begin <= first:
+        excerpt = ELLIPSIS + excerpt[begin:]
+    return excerpt
 
 
 def _said(found: Found) -> str:
