@@ -187,6 +187,11 @@ def _backup(commands: Commands) -> None:
         "put-back", help="put a copy in the place of the database, which is moved aside"
     )
     back.add_argument("file", type=Path, help="a copy of the database")
+    back.add_argument(
+        "--anyway",
+        action="store_true",
+        help="also one in which some rows lead nowhere, if every row can be read",
+    )
 
 
 def _user(commands: Commands) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from marginalia.cli.shop import book_called, studio_for, write_file
 from marginalia.cli.talk import Talk, sized
-from marginalia.errors import MarginaliaError
+from marginalia.errors import InvalidInput, MarginaliaError
 from marginalia.store import database_path
 from marginalia.store.backup_copies import Keep, listed, put_back
 from marginalia.store.backup_verify import verify
@@ -51,6 +51,10 @@ def _show(options: Namespace, talk: Talk) -> int:
 
 
 def _restore(options: Namespace, talk: Talk) -> int:
+    if options.into is None and options.story_only:
+        raise InvalidInput("--story-only says what of a book stays; name the book with --into.")
+    if options.into is not None and options.name is not None:
+        raise InvalidInput("--name is for a new book. With --into the book is called as in the backup.")
     data = options.file.read_bytes()
     with studio_for(options) as studio:
         talk.step("Checking the backup")
@@ -109,7 +113,7 @@ def _verify(options: Namespace, talk: Talk) -> int:
 def _put_back(options: Namespace, talk: Talk) -> int:
     database = database_path()
     talk.step("Reading the copy")
-    aside = put_back(options.file, database, now=datetime.now(UTC))
+    aside = put_back(options.file, database, now=datetime.now(UTC), anyway=options.anyway)
     talk.done()
     talk.say(str(database))
     for path in aside:

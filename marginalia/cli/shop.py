@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
 from marginalia.errors import InvalidInput, NotFound
 from marginalia.lore.book import Lorebook
+from marginalia.store.files import write_whole
 from marginalia.studio import Studio
 from marginalia.values import Book
 
@@ -53,16 +52,10 @@ def _called(records: Sequence[T], called: str, what: str) -> T:
 
 
 def write_file(path: Path, data: bytes, *, force: bool) -> None:
-    """Write a file whole or not at all; raises ``InvalidInput`` for one that is there, unless *force*."""
+    """Write a file whole or not at all.
+
+    Raises ``InvalidInput`` for one that is there, unless *force*, and ``StoreError`` where it cannot be written.
+    """
     if path.exists() and not force:
         raise InvalidInput(f"{path} is there already; choose another name, or replace it with --force.")
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    temporary.replace(path)
+    write_whole(path, data)

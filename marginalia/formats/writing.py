@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
@@ -16,6 +17,9 @@ from marginalia.formats.overlay import overlay
 from marginalia.formats.registry import codec as named
 from marginalia.lore.book import Entry, FilledLorebook, Lorebook
 from marginalia.values import LorebookId
+
+_NOT_IN_FILE_NAMES = re.compile(r'[/\\:*?"<>|]')
+_LONGEST = 200  # bytes; names of files may have 255
 
 
 class Exported(bytes):
@@ -47,8 +51,13 @@ def write_lore(books: Sequence[FilledLorebook], format_: str) -> Exported:
     else:
         document = _foreign(books, codec, losses)
     data = json.dumps(document, ensure_ascii=False, indent=2).encode("utf-8", "replace")
-    file_name = f"{one_line(root.name.replace('/', '-'), 80)}.{codec.ending}"
-    return Exported(data, format=codec.id, file_name=file_name, losses=losses)
+    return Exported(data, format=codec.id, file_name=f"{_file_name(root.name)}.{codec.ending}", losses=losses)
+
+
+def _file_name(name: str) -> str:
+    """*name* without what a file's name may not have on one system or another, and not too long for any."""
+    plain = one_line(_NOT_IN_FILE_NAMES.sub("-", name), 80)
+    return plain.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore").strip(". ") or "lorebook"
 
 
 def _foreign(books: Sequence[FilledLorebook], codec: Codec, losses: list[Note]) -> Json:

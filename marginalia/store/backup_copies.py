@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -21,9 +22,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull
+from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull, StoreTooNew
 from marginalia.store.backup_verify import Examination, verify
 from marginalia.store.filelock import FileLock
+from marginalia.store.files import copy_whole, with_journal
+from marginalia.store.migrations import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from marginalia.store.desk import Desk
 
 _NAME = re.compile(r"marginalia-(?P<taken>\d{8}T\d{6})Z\.db")
+_LEFT_OVER = re.compile(rf"(?:{_NAME.pattern})\.part(?:\.wal)?|look-\w+")
 _TIME = "%Y%m%dT%H%M%S"
 _SPARE_BYTES = 16_000_000  # what opening the copy may need beside it
 _LONGEST = 600  # seconds for copying the files
@@ -92,6 +96,7 @@ class Copies:
         target = self.folder / f"marginalia-{now:{_TIME}}Z.db"
         part = target.with_name(target.name + ".part")
         with self._taking:
+            _clear_away(self.folder)
             _refuse_full(source, self.folder)
             return self._taken(source, part, target)
 
@@ -137,40 +142,73 @@ def outdated(copies: Iterable[Copy], keep: Keep) -> tuple[Copy, ...]:
     return tuple(copy for copy in newest if copy.path not in kept)
 
 
-def put_back(copy: Path, database: Path, *, now: datetime) -> tuple[Path, ...]:
+def put_back(copy: Path, database: Path, *, now: datetime, anyway: bool = False) -> tuple[Path, ...]:
     """Put a copy in the place of a database that nobody has open; returns where the files that were there are now.
 
-    The copy is checked first, and stays. What was there is moved aside, never deleted.
+    The copy is checked first, and stays; a journal beside it counts. What was there is moved aside, never deleted.
+    Where every row of a copy can be read, but some lead nowhere, *anyway* puts it back all the same.
 
     Raises:
-        StoreDamaged: the copy cannot be read.
+        StoreDamaged: the copy cannot be read, or is not whole.
+        StoreTooNew: a newer version of Marginalia made it.
         StoreLocked: a program has the database open.
+        StoreFull: there is no room for it.
         StoreError: the files cannot be moved.
     """
-    examined = verify(copy)
-    if examined.problems:
-        raise StoreDamaged(f"{copy} is not whole: {examined.problems[0]} Choose an older copy.")
-    aside: list[Path] = []
-    fresh = database.with_name(database.name + ".part")
     database.parent.mkdir(parents=True, exist_ok=True)
+    fresh = database.with_name(database.name + ".part")
     lock = FileLock.take(database)
     try:
-        shutil.copy2(copy, fresh)
-        for path in (database, _journal(database)):
+        _refuse_unusable(verify(copy), copy, anyway=anyway)
+        for source, target in zip(with_journal(copy), with_journal(fresh), strict=True):
+            target.unlink(missing_ok=True)
+            if source.exists():
+                copy_whole(source, target)
+        verify(fresh, merge=True)
+        return _exchanged(fresh, database, now)
+    finally:
+        _remove(fresh)
+        lock.close()
+
+
+def _refuse_unusable(examined: Examination, copy: Path, *, anyway: bool) -> None:
+    newest = max(each.version for each in shipped())
+    if examined.schema > newest:
+        raise StoreTooNew(
+            f"{copy} was written by a newer version of Marginalia (schema {examined.schema}, this one knows {newest}). "
+            "Install that version, or choose another copy."
+        )
+    if examined.problems and not anyway:
+        raise StoreDamaged(
+            f"{copy} is not whole: {examined.problems[0]} Choose an older copy; where there is none, --anyway puts "
+            "this one back, for all the rest of it can be read."
+        )
+
+
+def _exchanged(fresh: Path, database: Path, now: datetime) -> tuple[Path, ...]:
+    """Move *database* and its journal aside and *fresh* there; what fails in between is undone."""
+    kept = database.with_name(f"{database.name}.replaced-{now.astimezone(UTC):{_TIME}}Z")
+    moved: list[tuple[Path, Path]] = []
+    try:
+        # The journal goes first: a database without it would open, and have lost what is in it.
+        for path, aside in reversed(tuple(zip(with_journal(database), with_journal(kept), strict=True))):
             if path.exists():
-                moved = path.with_name(f"{path.name}.replaced-{now.astimezone(UTC):{_TIME}}Z")
-                path.replace(moved)
-                aside.append(moved)
+                path.replace(aside)
+                moved.append((path, aside))
         fresh.replace(database)
     except OSError as error:
-        raise StoreError(f"{copy} could not be put in the place of {database}: {error.strerror}.") from error
-    finally:
-        lock.close()
-    return tuple(aside)
+        for path, aside in reversed(moved):
+            aside.replace(path)
+        raise StoreError(
+            f"The copy could not be put in the place of {database}: {error.strerror}. Nothing was changed."
+        ) from error
+    return tuple(aside for _, aside in reversed(moved))
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    pairs = [str(path) for path in (source, target, _journal(source), _journal(target))]
+    pairs = [
+        str(path) for pair in zip(with_journal(source), with_journal(target), strict=True) for path in pair
+    ]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove(target)  # this work may be done twice
@@ -193,8 +231,15 @@ def _copy_files(source: Path, target: Path) -> None:
         raise StoreError(f"The database could not be copied to {target.parent}: {said}")
 
 
+def _clear_away(folder: Path) -> None:
+    """Delete what a process that was killed while it copied, or looked into a copy, has left."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if _LEFT_OVER.fullmatch(path.name) and path.stat().st_mtime < time.time() - _LONGEST:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
 def _refuse_full(source: Path, folder: Path) -> None:
-    needed = sum(path.stat().st_size for path in (source, _journal(source)) if path.exists()) + _SPARE_BYTES
+    needed = sum(path.stat().st_size for path in with_journal(source) if path.exists()) + _SPARE_BYTES
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
@@ -215,11 +260,7 @@ def _described(path: Path) -> Copy:
     return Copy(path=path, taken=taken, size=path.stat().st_size)
 
 
-def _journal(database: Path) -> Path:
-    return database.with_name(database.name + ".wal")
-
-
 def _remove(database: Path) -> None:
-    for path in (database, _journal(database)):
+    for path in with_journal(database):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()

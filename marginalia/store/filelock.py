@@ -6,6 +6,7 @@ the database file; this one lies on a file that nobody else opens.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Self
@@ -51,8 +52,10 @@ class FileLock:
             pid, _, program = os.read(descriptor, 4096).decode("utf-8", "replace").partition("\n")
             os.close(descriptor)
             raise locked(database, program.strip() or "another program", pid.strip())
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n{sys.argv[0] or sys.executable}\n".encode())
+        # On a full disk the lock holds without the name of its holder: what is stored can be read there, and should.
+        with contextlib.suppress(OSError):
+            os.truncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n{sys.argv[0] or sys.executable}\n".encode())
         return cls(descriptor)
 
     def close(self) -> None:

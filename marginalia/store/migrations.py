@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from marginalia.errors import StoreDamaged, StoreTooNew
+from marginalia.errors import StoreDamaged, StoreError, StoreTooNew
 from marginalia.store.engine import connect
+from marginalia.store.files import copy_whole, with_journal
 from marginalia.store.troubles import named, translated
 
 if TYPE_CHECKING:
@@ -119,7 +119,14 @@ def _apply(connection: duckdb.DuckDBPyConnection, step: Migration) -> None:
 
 
 def _keep_copy(path: Path, version: int) -> None:
-    """Copy the closed file and what is left of its journal."""
-    for source in (path, path.with_name(path.name + ".wal")):
-        if source.exists():
-            shutil.copy2(source, source.with_name(f"{source.name}.before-{version:04}"))
+    """Copy the closed file and what is left of its journal, under names that belong together for the engine, too."""
+    kept = path.with_name(f"{path.name}.before-{version:04}")
+    try:
+        for source, target in zip(with_journal(path), with_journal(kept), strict=True):
+            if source.exists():
+                copy_whole(source, target)
+    except StoreError as error:
+        raise type(error)(
+            f"{named(path)} is brought to a new schema only when a copy of it was kept, and there is none: {error} "
+            "The database is as it was."
+        ) from error

@@ -13,6 +13,7 @@ from marginalia.store.backup import Backups
 from marginalia.store.backup_check import Checked, checked
 from marginalia.store.backup_file import Manifest, pack, unpack
 from marginalia.store.backup_records import BookBackup
+from marginalia.store.files import write_whole
 from marginalia.store.repositories import Books
 from marginalia.studio.names import file_name
 from marginalia.values import Book, BookId
@@ -47,7 +48,8 @@ class Bookshelf(Books):
     """``studio.books``: everything that ``store.Books`` does, and backups of single books.
 
     A backup is one file with the whole tree, every revision, summaries, lore, receipts and settings, and without any
-    API key. *folder* gets a backup of what a restore is about to replace; without one (in memory) nothing does.
+    API key. *folder* gets a backup of what a restore is about to replace; without one (in memory) nothing does. With
+    *apart* in a folder of the user's own in it: nobody's restores push out what another one's replaced.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Bookshelf(Books):
         *,
         made_by: str,
         folder: Path | None = None,
+        apart: str = "",
         writing: Callable[[BookId], bool] = lambda _book: False,
     ) -> None:
         desk = store.desk
@@ -63,6 +66,7 @@ class Bookshelf(Books):
         self._backups = Backups(desk)
         self._made_by = made_by
         self._folder = folder
+        self._apart = apart
         self._writing = writing
 
     def backup(self, book: Book | BookId) -> bytes:
@@ -82,7 +86,8 @@ class Bookshelf(Books):
 
         With *story_only* name, lore, prompts and all other settings stay as they are. The backup is checked whole
         before anything is replaced, and then all of it is stored or nothing. What stood there before is kept as a
-        backup of its own, one of the last 20 in the folder ``backups/before-restore`` beside the database.
+        backup of its own, one of the user's last 20 in ``backups/before-restore`` beside the database (a guest's in a
+        folder of theirs in it).
 
         Raises:
             FormatError: the data is no backup, damaged, or too new.
@@ -116,17 +121,17 @@ class Bookshelf(Books):
         if self._folder is None:
             return None
         now, backup = self._desk.clock(), self._backups.take(book)
-        folder = self._folder / BEFORE_RESTORE
+        folder = self._folder / BEFORE_RESTORE / self._apart
         path = folder / f"{file_name(book.name)}-{now:%Y%m%d-%H%M%S-%f}.marginalia"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(pack(backup, now=now, made_by=self._made_by))
+            write_whole(path, pack(backup, now=now, made_by=self._made_by))
             for old in sorted(folder.glob("*.marginalia"), key=lambda each: each.stat().st_mtime_ns)[:-_KEPT]:
                 old.unlink(missing_ok=True)
-        except OSError as error:
+        except (StoreError, OSError) as error:
+            why = str(error) if isinstance(error, StoreError) else f"{folder}: {error.strerror}."
             raise StoreError(
-                f"The book as it is now could not be kept in {path} ({error.strerror}), so nothing was replaced. "
-                "Make room there and try again."
+                f"The book as it is now could not be kept, so nothing was replaced. {why}"
             ) from error
         return backup
 

@@ -32,7 +32,7 @@ from marginalia.studio.foundation import Foundation
 from marginalia.studio.inspecting import HoldsTurn, Inspector
 from marginalia.studio.limits import HouseRules
 from marginalia.studio.lore_exploring import LoreExploring
-from marginalia.studio.names import BookLike, book_id
+from marginalia.studio.names import BookLike, book_id, folder_of
 from marginalia.studio.prompting import Prompting
 from marginalia.studio.reruns import Reruns
 from marginalia.studio.runs import Runs
@@ -108,6 +108,7 @@ class Studio(Tuning):
             store,
             made_by=made_by,
             folder=backups,
+            apart=folder_of(self.user),
             writing=lambda book: self.running(book) is not None,
         )
         self.copies = DatabaseCopies(store, backups, made_by=made_by, owner=store is self._foundation.store)

@@ -128,6 +128,31 @@ def test_the_database_is_copied_listed_verified_and_put_back(home: Path, capsys:
         assert "Later" not in {book.name for book in studio.books.all()}
 
 
+@pytest.mark.parametrize("options", [["--story-only"], ["--into", "Salt Road", "--name", "Second"]])
+def test_options_that_would_do_nothing_are_refused(
+    home: Path, tmp_path: Path, capsys: Capture, options: list[str]
+) -> None:
+    file = str(tmp_path / "b.marginalia")
+    main(["backup", "book", "Salt Road", "-o", file])
+    assert main(["backup", "restore", file, *options]) == 1
+    assert "--into" in capsys.readouterr().err
+    with mg.Studio(extensions=()) as studio:
+        assert [book.name for book in studio.books.all()].count("Salt Road") == 1
+
+
+def test_a_file_that_cannot_be_written_is_said_with_what_to_do(
+    home: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    assert main(["export", "Salt Road", "-o", str(tmp_path / "nowhere" / "x.txt")]) == 1
+    assert f"there is no folder {tmp_path / 'nowhere'}" in capsys.readouterr().err
+
+
+def test_the_longest_name_of_a_file_is_no_trouble(home: Path, tmp_path: Path) -> None:
+    target = tmp_path / f"{'x' * 250}.txt"
+    assert main(["export", "Salt Road", "-o", str(target)]) == 0
+    assert "She waits." in target.read_text("utf-8")
+
+
 def test_a_damaged_copy_is_told(home: Path, tmp_path: Path, capsys: Capture) -> None:
     bad = tmp_path / "bad.db"
     bad.write_bytes(b"nothing")

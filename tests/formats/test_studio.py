@@ -254,3 +254,16 @@ def test_every_story_among_the_files_becomes_a_book(studio: mg.Studio) -> None:
         report = studio.import_story(DATA / name)
         assert len(studio.story.parts(report.book)) == report.parts > 0
         assert studio.story.branch(report.book)
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ('a/b\\c: "d"', "a-b-c- -d-.json"),
+        ("..", "lorebook.json"),
+        ("\U00010330" * 90, "\U00010330" * 50 + ".json"),
+    ],
+)
+def test_the_file_that_is_offered_has_a_name_that_files_may_have(name: str, offered: str) -> None:
+    with mg.Studio(":memory:", extensions=()) as studio:
+        assert studio.lorebooks.export(studio.lorebooks.create(name=name)).file_name == offered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -50,6 +51,13 @@ def receipt(*contents: str, request: str = "new") -> Receipt:
         created=START,
         messages=tuple(Message(role="user", content=content) for content in contents),
     )
+
+
+def fill_up(folder: Path) -> None:
+    """Leave no room on the disk of a folder."""
+    with (folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 def forget(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import threading
@@ -12,11 +13,11 @@ from random import Random
 import duckdb
 import pytest
 
-from marginalia.errors import InvalidInput, StoreDamaged, StoreFull, StoreLocked
+from marginalia.errors import InvalidInput, StoreDamaged, StoreFull, StoreLocked, StoreTooNew
 from marginalia.store import Store
 from marginalia.store.backup_copies import Copies, Copy, Keep, outdated, put_back
 from marginalia.store.backup_verify import verify, verify_own
-from tests.store.helpers import open_store
+from tests.store.helpers import fill_up, open_store
 
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -182,6 +183,109 @@ def test_a_copy_is_put_back_and_the_database_that_was_there_is_kept(
         opened.close()
     assert names == {file: ["First"], aside: ["First", "Second"]}
     assert copy.path.exists()
+
+
+def with_a_journal(store: Store, file: Path, target: Path) -> Path:
+    """A copy of a database as it stands while it is open: the newest changes are in its journal only."""
+    store._desk.database._writer._checkpoint()
+    store.books.create(name="In the journal")
+    for suffix in ("", ".wal"):
+        shutil.copy2(f"{file}{suffix}", f"{target}{suffix}")
+    return target
+
+
+def names_in(path: Path) -> list[str]:
+    opened = open_store(path)
+    try:
+        return [book.name for book in opened.books.all()]
+    finally:
+        opened.close()
+
+
+def test_what_is_only_in_a_copy_s_journal_is_put_back_with_it(
+    filed: Store, file: Path, tmp_path: Path
+) -> None:
+    copy = with_a_journal(filed, file, tmp_path / "by-hand.db")
+    filed.books.create(name="Later")
+    filed.close()
+    put_back(copy, file, now=NOW)
+    assert names_in(file) == ["In the journal"]
+
+
+def test_a_database_that_was_moved_aside_keeps_its_journal_and_can_be_put_back(
+    filed: Store, file: Path, tmp_path: Path
+) -> None:
+    copy = copies(filed, tmp_path).take()
+    other = tmp_path / "other" / "marginalia.db"
+    other.parent.mkdir()
+    with_a_journal(filed, file, other)  # as a program that was killed leaves it
+    aside = put_back(copy.path, other, now=NOW)
+    assert names_in(other) == []
+    assert aside[1] == aside[0].with_name(f"{aside[0].name}.wal")
+    put_back(aside[0], other, now=NOW + timedelta(seconds=1))
+    assert names_in(other) == ["In the journal"]
+
+
+def test_a_copy_of_a_newer_version_is_not_put_back(filed: Store, file: Path, tmp_path: Path) -> None:
+    filed.books.create(name="First")
+    copy = copies(filed, tmp_path).take()
+    filed.close()
+    with duckdb.connect(str(copy.path)) as connection:
+        connection.execute("INSERT INTO schema_migration (version, name, sha256) VALUES (9999, 'later', 'x')")
+    with pytest.raises(StoreTooNew, match="newer version"):
+        put_back(copy.path, file, now=NOW)
+    assert names_in(file) == ["First"]
+
+
+def test_a_copy_in_which_rows_lead_nowhere_is_put_back_only_when_that_is_wanted(
+    filed: Store, file: Path, tmp_path: Path
+) -> None:
+    filed.story.append(filed.books.create(name="First"), "Root.")
+    copy = copies(filed, tmp_path).take()
+    filed.books.create(name="Second")
+    filed.close()
+    with duckdb.connect(str(copy.path)) as connection:
+        connection.execute("DELETE FROM part_text")
+    with pytest.raises(StoreDamaged, match="--anyway"):
+        put_back(copy.path, file, now=NOW)
+    assert names_in(file) == ["First", "Second"]
+    put_back(copy.path, file, now=NOW, anyway=True)
+    assert names_in(file) == ["First"]
+
+
+def test_putting_back_on_a_full_disk_changes_nothing_and_leaves_nothing(
+    filed: Store, small_disk: Path, tmp_path: Path
+) -> None:
+    filed.books.create(name="First")
+    copy = copies(filed, tmp_path).take()
+    file = small_disk / "marginalia.db"
+    there = open_store(file)
+    there.books.create(name="Mine")
+    there.close()
+    fill_up(small_disk)
+    with pytest.raises(StoreFull, match="Free some space"):
+        put_back(copy.path, file, now=NOW)
+    assert sorted(each.name for each in small_disk.iterdir()) == [
+        "filler",
+        "marginalia.db",
+        "marginalia.db.lock",
+    ]
+    assert names_in(file) == ["Mine"]
+
+
+def test_what_a_killed_copy_has_left_is_cleared_away_by_a_later_one(filed: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    left = [
+        folder / "marginalia-20260101T000000Z.db.part",
+        folder / "marginalia-20260101T000000Z.db.part.wal",
+    ]
+    (folder / "look-abc123").mkdir(parents=True)
+    for path in (*left, folder / "look-abc123" / "x.db", folder / "mine.part"):
+        path.write_bytes(b"x")
+    for path in (*left, folder / "look-abc123"):
+        os.utime(path, (0, 0))
+    taken = copies(filed, tmp_path).take()
+    assert sorted(each.name for each in folder.iterdir()) == sorted([taken.path.name, "mine.part"])
 
 
 def test_a_damaged_copy_is_never_put_back(filed: Store, file: Path, tmp_path: Path) -> None:

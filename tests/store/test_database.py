@@ -22,7 +22,7 @@ from marginalia.store.database import Database
 from marginalia.store.memory import Key
 from marginalia.store.session import Session, Transaction
 from marginalia.values import Book
-from tests.store.helpers import forget, open_store
+from tests.store.helpers import fill_up, forget, open_store
 
 ROOT = Path(__file__).parents[2]
 SET = "INSERT INTO setting (owner, key, value) VALUES ('mara', ?, '1')"
@@ -180,7 +180,7 @@ def test_opening_twice_in_one_process_is_refused_with_advice(filed: Store, file:
 
 def test_a_second_process_is_told_who_holds_the_file(filed: Store, file: Path) -> None:
     book = filed.books.create(name="B")
-    code = f"from tests.store.helpers import forget, open_store; open_store({str(file)!r})"
+    code = f"from tests.store.helpers import fill_up, forget, open_store; open_store({str(file)!r})"
     second = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -346,17 +346,6 @@ def test_a_database_of_a_newer_version_is_refused(file: Path) -> None:
         Database.open(file)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder, mount = tmp_path / "disk", shutil.which("mount")
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 def fill(store: Store, book: Book) -> int:
     """Append until the disk is full; how many parts were acknowledged."""
     for number in range(200):
@@ -384,6 +373,20 @@ def test_a_full_disk_is_said_and_costs_nothing_that_was_stored(
     store.close()
     store = open_store(small_disk / "marginalia.db")
     assert len(store.story.parts(book)) == kept
+    store.close()
+
+
+def test_a_database_on_a_full_disk_opens_and_can_be_read(small_disk: Path) -> None:
+    store = open_store(small_disk / "marginalia.db")
+    book = store.books.create(name="B")
+    store.story.append(book, "Snow fell.")
+    store.close()
+    (small_disk / "marginalia.db.lock").unlink()
+    fill_up(small_disk)
+    store = open_store(small_disk / "marginalia.db")
+    assert [part.text for part in store.story.parts(book)] == ["Snow fell."]
+    with pytest.raises(StoreFull, match="Free some space"):
+        store.story.append(book, "Rain " * 20_000)
     store.close()
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from marginalia.errors import StoreDamaged, StoreError
+from marginalia.errors import StoreDamaged, StoreError, StoreFull
 from marginalia.store.migrations import Migration, open_migrated, shipped
-from tests.store.helpers import START, open_store
+from tests.store.helpers import START, fill_up, open_store
 
 FIRST = Migration(
     version=1, name="first", sql="CREATE TABLE thing (id BIGINT PRIMARY KEY); INSERT INTO thing VALUES (1)"
@@ -44,6 +44,17 @@ def test_a_copy_is_kept_before_an_existing_file_is_changed(tmp_path: Path) -> No
     assert rows(open_migrated(path, [FIRST, SECOND]), "SELECT id, name FROM thing") == [(1, "x")]
     kept = tmp_path / "m.db.before-0002"
     assert rows(duckdb.connect(str(kept)), "SELECT * FROM thing") == [(1,)]
+
+
+def test_without_room_for_that_copy_nothing_is_changed_and_it_is_said(small_disk: Path) -> None:
+    path = small_disk / "m.db"
+    open_migrated(path, [FIRST]).close()
+    fill_up(small_disk)
+    with pytest.raises(StoreFull, match=r"only when a copy of it was kept.*Free some space"):
+        open_migrated(path, [FIRST, SECOND])
+    assert sorted(each.name for each in small_disk.iterdir()) == ["filler", "m.db"]
+    (small_disk / "filler").unlink()
+    assert rows(open_migrated(path, [FIRST, SECOND]), "SELECT id, name FROM thing") == [(1, "x")]
 
 
 def test_opening_again_changes_and_copies_nothing(tmp_path: Path) -> None:

@@ -72,6 +72,24 @@ def test_only_the_last_books_that_were_replaced_are_kept(
     assert len(list((tmp_path / "backups" / "before-restore").iterdir())) == 2
 
 
+def test_nobody_s_restores_push_out_what_another_one_s_replaced(
+    studio: mg.Studio, book: mg.Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginalia.studio.shelf._KEPT", 2)
+    studio.books.restore(book, studio.books.backup(book))
+    guest = studio.for_user("elias/../mara")
+    theirs = guest.books.create(name="Harbour")
+    for _ in range(4):
+        guest.books.restore(theirs, guest.books.backup(theirs))
+    kept = [each.name for each in (tmp_path / "backups" / "before-restore").rglob("*.marginalia")]
+    assert sorted(name.partition("-20")[0] for name in kept) == ["Harbour", "Harbour", "Salt-Road"]
+
+
+def test_a_book_of_any_name_is_kept_before_it_is_replaced(studio: mg.Studio) -> None:
+    book = studio.books.create(name="\U00010330" * 100)  # four bytes each
+    assert studio.books.restore(book, studio.books.backup(book)).name == book.name
+
+
 def test_nothing_is_replaced_where_that_cannot_be_kept(
     studio: mg.Studio, book: mg.Book, tmp_path: Path
 ) -> None:
