@@ -1,4 +1,4 @@
-"""What is put around steps 3, 4 and 7 so that a book may have a stable layout, or fewer parts than would fit."""
+"""What is put around steps 1, 3 and 4 so that a book may have a stable layout, or fewer parts than would fit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from marginalia.pipeline.events import (
-    AfterInference,
     AfterPrepareContent,
+    AfterPrepareGeneration,
     AfterProcessLorebook,
-    BeforeInference,
     BeforePrepareContent,
+    BeforePrepareGeneration,
     BeforeProcessLorebook,
 )
 from marginalia.pipeline.run import Run
@@ -65,15 +65,20 @@ def steady_story(
     return prepare
 
 
-def moved_kept(can: Callable[[Provider], bool]) -> Wrapper[BeforeInference, AfterInference]:
-    """A wrapper of step 7 that asks servers which *can* to keep what moved, for books with a stable layout."""
+def moved_kept(
+    can: Callable[[Provider], bool],
+) -> Wrapper[BeforePrepareGeneration, AfterPrepareGeneration]:
+    """A wrapper of step 1 that has servers which *can* keep what moved do so, for books with a stable layout."""
 
-    def wrap(step: Step[BeforeInference, AfterInference]) -> Step[BeforeInference, AfterInference]:
-        async def infer(run: Run, known: BeforeInference) -> AfterInference:
-            provider = asked_to_keep(known.provider, known.book.settings, can)
-            return await step(run, replace(known, provider=provider))
+    def wrap(
+        step: Step[BeforePrepareGeneration, AfterPrepareGeneration],
+    ) -> Step[BeforePrepareGeneration, AfterPrepareGeneration]:
+        async def prepare(run: Run, known: BeforePrepareGeneration) -> AfterPrepareGeneration:
+            made = await step(run, known)
+            provider = asked_to_keep(made.provider, made.book.settings, can)
+            return made if provider is made.provider else replace(made, provider=provider)
 
-        return infer
+        return prepare
 
     return wrap
 

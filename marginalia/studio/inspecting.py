@@ -76,12 +76,10 @@ class Inspector:
         self._counting = counting
         self._new_run = new_run
         self._last = LastSent()
+        pipeline.wrap(slots.PREPARE_GENERATION, moved_kept(models.keeps_what_moved))
         pipeline.wrap(slots.PROCESS_LOREBOOK, late_lore)
         pipeline.wrap(slots.PREPARE_CONTENT, steady_story)
         pipeline.wrap(slots.INFERENCE, self._last.watching)
-        pipeline.wrap(
-            slots.INFERENCE, moved_kept(models.keeps_what_moved)
-        )  # around the watch, which looks for it
 
     async def what_if(
         self,

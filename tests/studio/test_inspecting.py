@@ -276,6 +276,17 @@ async def test_llama_cpp_is_asked_to_keep_what_moved_for_a_book_with_a_stable_la
     assert body["n_cache_reuse"] == 64
 
 
+async def test_once_more_as_it_was_is_asked_as_it_was(desk: Desk) -> None:
+    await know_the_server(desk)
+    desk.studio.inspector.set_stable(desk.book, True)
+    part = await desk.write()
+    desk.studio.inspector.set_stable(desk.book, False)
+    desk.server.script(Stream("word " * 60))
+    await desk.studio.rerun(part).settled()
+    first, again = desk.server.completions[-2:]
+    assert again.body == first.body
+
+
 async def test_other_servers_are_not(desk: Desk) -> None:
     desk.studio.inspector.set_stable(desk.book, True)
     await desk.write()
