@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from marginalia.prompt.segment import Segment, SegmentKind, Sent
 
 _LORE = frozenset({SegmentKind.LORE, SegmentKind.USER_LORE})
+_INSIDE = {SegmentKind.LORE: "lore", SegmentKind.SUMMARY: "summaries"}
+"""What the master template prints among its own words."""
 _PART = "part "
+SUMMARISED = "a summary stands for it"
+"""How a prompt says that a summary is in the place of a part."""
 
 
 def why_added(segment: Segment, older: Sent, newer: Sent) -> str:
@@ -31,13 +35,13 @@ def why_removed(segment: Segment, newer: Sent) -> str:
     return "it is not sent any more"
 
 
-def why_changed(old: Segment, new: Segment) -> str:
+def why_changed(old: Segment, new: Segment, older: Sent, newer: Sent) -> str:
     """Why the text of a piece is another one."""
     match new.kind:
         case SegmentKind.REQUEST:
             return "something else is asked for"
         case SegmentKind.SYSTEM:
-            return "the master template or what it prints was changed"
+            return _system_changed(older, newer)
         case SegmentKind.JAILBREAK:
             return "the provider's own instructions were changed"
         case SegmentKind.STORY if old.source_id != new.source_id:
@@ -59,14 +63,26 @@ def why_moved(old: Segment, new: Segment) -> str:
     return "it moved"
 
 
+def _system_changed(older: Sent, newer: Sent) -> str:
+    """Words that frame lore or summaries come and go with the first of them; else somebody wrote something else."""
+    before, after = ({each.kind for each in sent.segments} for sent in (older, newer))
+    for kind, name in _INSIDE.items():
+        if (kind in before) != (kind in after):
+            state = "are some now" if kind in after else "are none now"
+            return f"it has other words where there {state}: {name}"
+    return "the master template or what it prints was changed"
+
+
 def _story_added(segment: Segment, older: Sent, newer: Sent) -> str:
-    number, before = _number(segment), list(_numbers(older))
-    if number and before:
+    if segment.source_id is not None and older.why_not_part(segment.source_id) == SUMMARISED:
+        return "no summary stands for it any more"
+    number, before, after = _number(segment), _parts(older), _parts(newer)
+    if number and before and not _other_branch(before, after):
         if number > max(before):
             return "it was written since"
         if number < min(before):
             return "there is room for it now"
-    elif number and number == max(_numbers(newer), default=0):
+    elif number and not before and number == max(after):
         return "it was written since"
     return "it is on this branch, and there is room for it"
 
@@ -75,16 +91,23 @@ def _story_removed(segment: Segment, newer: Sent) -> str:
     known = "" if segment.source_id is None else newer.why_not_part(segment.source_id)
     if known:
         return known
-    number, left = _number(segment), list(_numbers(newer))
+    number, left = _number(segment), _parts(newer)
     if number and left and number < min(left):
+        if any(each.kind is SegmentKind.SUMMARY for each in newer.segments):
+            return "a summary stands for it, or it is older than what still fits"
         return "budget: it is older than what still fits"
     return "it is not on this branch"
 
 
-def _numbers(sent: Sent) -> Iterator[int]:
-    for segment in sent.segments:
-        if segment.kind is SegmentKind.STORY and (number := _number(segment)):
-            yield number
+def _parts(sent: Sent) -> Mapping[int, int | None]:
+    """The parts of the story that are in it: their ids by their numbers."""
+    found = ((_number(each), each.source_id) for each in sent.segments if each.kind is SegmentKind.STORY)
+    return {number: part for number, part in found if number}
+
+
+def _other_branch(before: Mapping[int, int | None], after: Mapping[int, int | None]) -> bool:
+    """Whether two prompts have different parts in the same place."""
+    return any(before[number] != after[number] for number in before.keys() & after.keys())
 
 
 def _number(segment: Segment) -> int:

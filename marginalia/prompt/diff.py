@@ -122,7 +122,11 @@ def diff(older: Sent, newer: Sent) -> Diff:
     found: list[tuple[float, int, Change]] = []
     for key, item in after.items():
         old = before.get(pairs[key]) if key in pairs else None
-        change = _added(item, older, newer) if old is None else _kept(old, item, moved=key in moved)
+        change = (
+            _added(item, older, newer)
+            if old is None
+            else _kept((old, item), (older, newer), moved=key in moved)
+        )
         if change is not None:
             found.append((item.place, 1, change))
     partner = {old: new for new, old in pairs.items()}
@@ -247,13 +251,14 @@ def _removed(item: _Item, newer: Sent) -> Change:
     )
 
 
-def _kept(old: _Item, new: _Item, *, moved: bool) -> Change | None:
+def _kept(items: tuple[_Item, _Item], prompts: tuple[Sent, Sent], *, moved: bool) -> Change | None:
+    old, new = items
     elsewhere = moved or old.segment.kind is not new.segment.kind
     same = old.text == new.text
     if same and not elsewhere:
         return None
     causes = [
-        "" if same else why_changed(old.segment, new.segment),
+        "" if same else why_changed(old.segment, new.segment, *prompts),
         why_moved(old.segment, new.segment) if elsewhere else "",
     ]
     return Change(

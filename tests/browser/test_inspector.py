@@ -92,6 +92,31 @@ def test_a_what_if_moves_the_picture_and_changes_nothing_until_it_is_kept(
     )  # a whole page, on a busy machine
 
 
+def test_the_picture_stays_in_sight_and_what_was_kept_can_be_taken_back(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    page.set_viewport_size({"width": 1400, "height": 620})
+    page.get_by_text("What if", exact=True).click()
+    ladder = page.locator(".rungs")
+    expect(ladder).to_contain_text("12 of 12 parts")
+    page.get_by_role("slider", name="Parts").focus()
+    page.mouse.move(1250, 400)
+    page.mouse.wheel(0, 2000)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".bk-Figure").first).to_be_in_viewport(ratio=0.9)
+    expect(ladder).to_contain_text("1 of 12 parts")
+    page.get_by_role("button", name="Keep in this book").click()
+    expect(page.get_by_text("Kept in this book.")).to_be_visible()
+    expect(page.get_by_text("story, 1 of 12 parts")).to_be_visible()
+    page.locator(".whatif").get_by_role("button", name="Take it back").click()
+    expect(page.get_by_text("story, 1 of 12 parts")).to_have_count(0)
+    expect(ladder).to_contain_text("12 of 12 parts")
+    page.get_by_role("slider", name="Answer").press("End")  # more than the whole context
+    expect(page.locator(".whatif .note").first).to_contain_text("The fixed part of the prompt")
+    expect(page.get_by_role("button", name="Keep in Plain")).to_have_count(0)
+
+
 def test_what_was_left_out_says_what_it_needs(app: App, open_page: Callable[..., Page]) -> None:
     page = open_page(app.book(1))
     page.get_by_text("Left out:").click()
@@ -189,6 +214,18 @@ def test_a_prompt_can_be_searched_and_taken_along(
     write(page, model, "Varro comes.")
     assert json.loads(copied) == model.completions[-1].body
     assert page.evaluate("window.pwned") is None
+
+
+def test_what_is_searched_may_go_across_words_that_called_lore(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    page.get_by_label("Instructions").fill("Then Varro comes (home). \u05e9\u05dc\u05d5\u05dd")
+    tab(page, "Prompt")
+    expect(page.locator(".calls")).to_have_text("Varro")
+    page.get_by_label("Search the prompt").fill("then  VARRO comes (")
+    expect(page.locator("mark")).to_have_text(["Then ", "Varro", " comes ("])
+    expect(page.locator("span.hits")).to_have_text("1")
 
 
 def test_on_a_narrow_page_a_parts_prompt_opens_over_the_text(

@@ -140,6 +140,39 @@ def test_a_changed_text_shows_its_words() -> None:
     assert change.cause == "something else is asked for"
 
 
+def test_words_that_frame_lore_come_and_go_with_it_and_nobody_changed_the_template() -> None:
+    bare, framed = (
+        sent(system("You write."), request()),
+        sent(system("You write. True is:"), bell(), request()),
+    )
+    assert diff(bare, framed).text.splitlines()[0] == (
+        "~ master template: it has other words where there are some now: lore"
+    )
+    assert "where there are none now: lore" in diff(framed, bare).text
+    changed = diff(sent(system("You write."), bell()), sent(system("You draw."), bell()))
+    assert changed.text == "~ master template: the master template or what it prints was changed"
+
+
+def summary() -> Piece:
+    return KINDS.SUMMARY, "summary on part 9", 9, "They met."
+
+
+def test_a_part_that_a_summary_may_stand_for_is_not_said_to_have_lost_to_the_budget() -> None:
+    found = diff(sent(part(8), part(9), part(10)), sent(summary(), part(10)))
+    assert "\N{MINUS SIGN} part 8: a summary stands for it, or it is older than what still fits" in lines(
+        found
+    )
+
+
+def test_parts_that_only_this_branch_has_were_not_written_since() -> None:
+    other = sent(part(1), part(2, of=202))
+    found = diff(other, sent(part(1), part(2), part(3), part(4)))
+    assert [line for line in lines(found) if line.startswith("+")] == [
+        "+ part 3: it is on this branch, and there is room for it",
+        "+ part 4: it is on this branch, and there is room for it",
+    ]
+
+
 def test_placeholders_are_not_told_apart() -> None:
     placeholder: Piece = (KINDS.PLACEHOLDER, "placeholder", None, "[ Generate story. ]")
     assert diff(sent(placeholder, part(1)), sent(part(1))).changes == ()

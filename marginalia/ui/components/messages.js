@@ -1,20 +1,33 @@
 // The messages of a prompt as a reader sees them: by role, every stretch in the colour of its source, folded when long.
 const LONG = 12
-// *text* with every place of *query* marked; how many there are is counted in *found*.
-function sought(text, query, found) {
-  if (!query) return [text]
-  const low = text.toLowerCase(), kids = []
+// Where *query* stands in a message, whatever pieces it goes across: pairs of from and to.
+function places_(pieces, query) {
+  if (!query) return []
+  const text = pieces.map((piece) => piece.text).join(""), words = query.split(/\s+/u).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+  return [...text.matchAll(new RegExp(words.join("\\s+"), "giu"))].map((hit) => [hit.index, hit.index + hit[0].length])
+}
+// *text*, which begins at *start* in its message, with what of *places* stands in it marked.
+function sought(text, start, places) {
+  const kids = []
   let at = 0
-  for (let next = low.indexOf(query); next >= 0 && low.length === text.length; next = low.indexOf(query, at)) {
-    kids.push(text.slice(at, next), h("mark", {}, text.slice(next, next + query.length))); at = next + query.length; found.count += 1
+  for (const [from, to] of places) {
+    const left = Math.max(0, from - start), right = Math.min(text.length, to - start)
+    if (right <= left) continue
+    kids.push(text.slice(at, left), h("mark", {}, text.slice(left, right))); at = right
   }
   return [...kids, text.slice(at)]
 }
 function message_(data, at, query = "", found = { count: 0 }) {
-  const before = found.count
-  const text = h("div", { class: "text" }, data.pieces.map((piece) => h("span", { class: "piece " + piece.kind + (piece.calls ? " calls" : ""), title: piece.title }, sought(piece.text, query, found))))
+  const places = places_(data.pieces, query)
+  let start = 0
+  const text = h("div", { class: "text" }, data.pieces.map((piece) => {
+    const el = h("span", { class: "piece " + piece.kind + (piece.calls ? " calls" : ""), title: piece.title }, sought(piece.text, start, places))
+    start += piece.text.length
+    return el
+  }))
   const long = data.pieces.reduce((lines, piece) => lines + piece.text.split("\n").length - 1, 1) > LONG || data.pieces.reduce((sum, piece) => sum + piece.text.length, 0) > 900
-  const open = found.count > before
+  const open = places.length > 0
+  found.count += places.length
   const el = h("article", { class: "message" + (long && !open ? " folded" : ""), "aria-label": `Message ${at + 1}, ${data.role}` },
     h("header", {}, h("b", {}, data.role), data.source ? h("span", { class: "source quiet" }, data.source) : "", h("span", { class: "gap" }), h("span", { class: "quiet figure" }, `${figure(data.tokens)} tokens`)), text)
   if (long) el.append(h("button", { class: "link", onclick: (event) => { event.target.textContent = el.classList.toggle("folded") ? "show all" : "fold" } }, open ? "fold" : "show all"))

@@ -18,7 +18,7 @@ export function render({ model }) {
     if (old?.querySelector(".text") && !query && !old.classList.contains("folded") && el.classList.contains("folded")) { el.classList.remove("folded"); const fold = el.querySelector(":scope > button"); if (fold) fold.textContent = "fold" }
     old ? old.replaceWith(el) : list.append(el)
   }
-  const seek = () => { query = search.value.trim().toLowerCase(); const found = { count: 0 }; rows.forEach((_, at) => put(at, found)); tally(found.count) }
+  const seek = () => { query = search.value.trim(); const found = { count: 0 }; rows.forEach((_, at) => put(at, found)); tally(found.count) }
   const tally = (count) => { hits.textContent = query ? figure(count) : "" }
   search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(seek, 120) })
   search.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") { search.value = ""; seek() } })

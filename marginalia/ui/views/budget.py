@@ -35,12 +35,10 @@ if TYPE_CHECKING:
 
 _HEIGHT = 72
 _NOT_USED = frozenset({"response", "safety", "free"})
+#: It stays in sight while the knobs below it are moved.
 _STAYS: dict[str, str | None] = {
-    "position": "sticky",
-    "top": "0",
-    "z-index": "2",
-    "backdrop-filter": "blur(12px)",
-}
+    "position": "sticky", "top": "0", "z-index": "2", "background": "var(--mui-palette-background-default)",
+}  # fmt: skip
 
 
 class BudgetView(View):
