@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +21,10 @@ from threading import Event, Thread
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.serving import ARGUMENTS, CHROMIUM, served
 from marginalia import Studio, Turn
 from marginalia.studio.lorebooks import Upload
 
-ROOT = Path(__file__).parents[1]
 ROUNDS = 20
 WATCH = """([word]) => new Promise((done) => {
   const inside = (root) => [...root.querySelectorAll("*")].flatMap((el) => el.shadowRoot ? all(el.shadowRoot) : [])
@@ -98,14 +96,8 @@ def measure(page: Page) -> list[float]:
 
 def browse(address: str) -> tuple[list[float], list[float]]:
     """Open the page at its budget and measure; the second list is the pulse of the server meanwhile."""
-    for _ in range(200):
-        with suppress(OSError):
-            urllib.request.urlopen(f"{address}/liveness", timeout=20).close()  # noqa: S310 - our own server
-            break
-        time.sleep(0.2)
     with sync_playwright() as playwright:
-        chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 860})
         page.set_default_timeout(60_000)
         page.goto(f"{address}/app?book=1")
@@ -119,22 +111,10 @@ def browse(address: str) -> tuple[list[float], list[float]]:
 
 def main(parts: int, entries: int) -> None:
     """Print the median and the slowest, and the longest stall."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
     with tempfile.TemporaryDirectory() as folder:
         furnish(Path(folder), parts, entries)
-        environment = os.environ | {"MARGINALIA_HOME": folder, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-m", "panel", "serve", "app.py", "--address", "127.0.0.1", "--liveness"]
-        quiet = subprocess.DEVNULL
-        server = subprocess.Popen(
-            [*command, "--port", port], cwd=ROOT, env=environment, stdout=quiet, stderr=quiet
-        )
-        try:
-            found, beats = browse(f"http://127.0.0.1:{port}")
-        finally:
-            server.terminate()
-            server.wait()
+        with served(Path(folder), "--liveness") as app:
+            found, beats = browse(app.address)
     median, slowest = statistics.median(found), max(found)
     print(f"{parts:,} parts, {entries:,} entries, keystroke to repainted budget: median {median:.0f} ms, "
           f"slowest {slowest:.0f} ms (at most 150)")  # fmt: skip

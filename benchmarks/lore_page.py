@@ -1,4 +1,4 @@
-"""From a keystroke in the turn panel to repainted verdicts in Chromium: ``python benchmarks/lore_page.py [ENTRIES]``.
+"""From a keystroke in the turn panel to repainted verdicts in Chromium: ``python -m benchmarks.lore_page [ENTRIES]``.
 
 Starts the app on a home of its own with a lorebook of that many entries (1,000 unless told; 3 keys each, one in ten a
 regular expression), types one word per round that calls one entry, and waits until its row says so.
@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
-from contextlib import suppress
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.serving import ARGUMENTS, CHROMIUM, served
 from marginalia import Studio, Turn
 from marginalia.studio.lorebooks import Upload
 
-ROOT = Path(__file__).parents[1]
 ROUNDS = 12
 WATCH = """([word, name]) => new Promise((done) => {
   const inside = (root) => [...root.querySelectorAll("*")].flatMap((el) => el.shadowRoot ? all(el.shadowRoot) : [])
@@ -83,14 +78,8 @@ def measure(page: Page, entries: int) -> list[float]:
 
 def browse(address: str, entries: int) -> list[float]:
     """Open the page at the lore tab and measure."""
-    for _ in range(200):
-        with suppress(OSError):
-            urllib.request.urlopen(address, timeout=20).close()  # noqa: S310 - our own server
-            break
-        time.sleep(0.2)
     with sync_playwright() as playwright:
-        chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 860})
         page.goto(address)
         page.get_by_role("tab", name="Lore").click()
@@ -103,30 +92,10 @@ def browse(address: str, entries: int) -> list[float]:
 
 def main(entries: int) -> None:
     """Print the median and the slowest."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         furnish(Path(folder), entries)
-        environment = os.environ | {"MARGINALIA_HOME": folder, "PYTHONPATH": str(ROOT)}
-        command = [
-            sys.executable,
-            "-m",
-            "panel",
-            "serve",
-            "app.py",
-            "--address",
-            "127.0.0.1",
-            "--port",
-            str(port),
-        ]
-        quiet = subprocess.DEVNULL
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet)
-        try:
-            found = browse(f"http://127.0.0.1:{port}/app?book=1", entries)
-        finally:
-            server.terminate()
-            server.wait()
+        with served(Path(folder)) as app:
+            found = browse(app.book(1), entries)
     median, slowest = statistics.median(found), max(found)
     print(
         f"{entries:,} entries, keystroke to repainted verdicts: median {median:.0f} ms, slowest {slowest:.0f} ms"

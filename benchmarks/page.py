@@ -8,25 +8,19 @@ of 10, by its address and by choosing it in the page.
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.serving import ARGUMENTS, CHROMIUM, served
 from marginalia import Studio, Turn
 from marginalia.ui.preferences import welcome_no_more
 
-ROOT = Path(__file__).parents[1]
 SIZES = (10, 1000)
 BARE = """
 import panel as pn
@@ -57,30 +51,6 @@ def furnish(home: Path) -> None:
                 text = f"Part {number} of {size}. " + "The sea had been up since noon. " * 40
                 studio.story.append(book, text, turn=Turn(instructions="On."), tokens=300)
         welcome_no_more(studio)
-
-
-@contextmanager
-def served(home: Path) -> Iterator[str]:
-    """Both pages on one server; gives its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    bare = home / "bare.py"
-    bare.write_text(BARE)
-    command = [sys.executable, "-m", "panel", "serve", "app.py", str(bare), "--port", str(port)]
-    environment = os.environ | {"MARGINALIA_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet)
-    try:
-        for _ in range(300):
-            with suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/app", timeout=30).close()
-                break
-            time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def load(page: Page, address: str, text: str) -> float:
@@ -125,11 +95,12 @@ def measure(page: Page, address: str, rounds: int) -> Mapping[str, list[float]]:
 def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         furnish(Path(home))
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 860})
-        with served(Path(home)) as address:
-            found = measure(page, address, rounds)
+        bare = Path(home) / "bare.py"
+        bare.write_text(BARE)
+        with served(Path(home), str(bare)) as app:
+            found = measure(page, app.address, rounds)
         browser.close()
     middle = {name: statistics.median(times) for name, times in found.items()}
     for name, times in found.items():

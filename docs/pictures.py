@@ -7,30 +7,22 @@ the browser, a folder as argument another place for the pictures.
 from __future__ import annotations
 
 import io
-import os
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.serving import ARGUMENTS, CHROMIUM, served
 from marginalia import Studio, TextFilter, Turn
 from marginalia.store import plant_sample
 from marginalia.ui.preferences import welcome_no_more
 
 HERE = Path(__file__).parent / "pictures"
 MOST_BYTES = 150_000
-_PATIENCE = 60.0
 _WITH_SIDES = 900
 _BETWEEN = "\n\n=====\n\n"
 
@@ -85,36 +77,6 @@ def furnish(home: Path) -> None:
         welcome_no_more(studio)
 
 
-@contextmanager
-def served(home: Path) -> Iterator[str]:
-    """The app on *home*; gives its address, and ends it afterwards."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [
-        sys.executable,
-        "-m",
-        "panel",
-        "serve",
-        "app.py",
-        "--address",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
-    environment = os.environ | {"MARGINALIA_HOME": str(home)}
-    process = subprocess.Popen(  # noqa: S603 - our own app
-        command, cwd=HERE.parents[1], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    url = f"http://127.0.0.1:{port}/app"
-    try:
-        _wait_for(url)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
 def take(browser: Browser, url: str, picture: Picture) -> bytes:
     """The picture as a PNG of few colours."""
     page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
@@ -137,23 +99,11 @@ def main(folder: Path, names: Collection[str] = ()) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         furnish(Path(home))
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        with served(Path(home)) as url:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        with served(Path(home)) as app:
             for name in names or PICTURES:
-                (folder / f"{name}.png").write_bytes(take(browser, url, PICTURES[name]))
+                (folder / f"{name}.png").write_bytes(take(browser, app.url, PICTURES[name]))
         browser.close()
-
-
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        with suppress(urllib.error.URLError, ConnectionError):
-            urllib.request.urlopen(url, timeout=20).close()  # noqa: S310 - our own server
-            return
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"The app did not start at {url}.")
-        time.sleep(0.2)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from benchmarks.serving import ARGUMENTS, CHROMIUM
 from tests.browser.pages import PAGES, leave
 
 WIDTHS = (1400, 900, 420)

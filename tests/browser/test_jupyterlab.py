@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from tests.browser.conftest import OURS, ROOT
+from benchmarks.serving import ROOT
+from tests.browser.conftest import OURS
 
 pytestmark = [
     pytest.mark.browser,

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
+from benchmarks.serving import ROOT
 from marginalia import Studio, TextFilter
 from marginalia.cli.people import People
 from marginalia.testing import ScriptedServer, Stream
-from tests.browser.conftest import OURS, ROOT
+from tests.browser.conftest import OURS
 
 pytestmark = pytest.mark.browser
 

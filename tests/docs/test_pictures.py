@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from benchmarks.serving import CHROMIUM
 from docs import pictures
-from tests.browser.conftest import CHROMIUM
 
 WITH_A_WAY = ("lore", "prompt")  # those for which something has to be found in the page
 README = Path(__file__).parents[2] / "README.md"
