@@ -6,6 +6,7 @@ was not, and why stands on standard error; 2, the command was not understood; 13
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         talk.fail(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        talk.fail(f"{where}{error.strerror or error}.")
+        todo = " Free some space, and do it again." if error.errno == errno.ENOSPC else ""
+        talk.fail(f"{where}{error.strerror or error}.{todo}")
     except KeyboardInterrupt:
         talk.fail("Interrupted; what was done until now is kept.")
         return INTERRUPTED

@@ -17,6 +17,7 @@ from marginalia.studio.names import file_name
 from marginalia.studio.shelf import BACKUPS, BackupContents
 
 SUFFIX = ".marginalia"
+_NONE_YET = "There is no copy yet; make one with: marginalia backup database"
 
 
 def run(options: Namespace, talk: Talk) -> int:
@@ -90,13 +91,15 @@ def _list(_: Namespace, talk: Talk) -> int:
     for copy in copies:
         talk.say(f"{copy.taken:%Y-%m-%d %H:%M} UTC  {sized(copy.size):>10}  {copy.path}")
     if not copies:
-        talk.note("There is no copy yet; make one with: marginalia backup database")
+        talk.note(_NONE_YET)
     return 0
 
 
 def _verify(options: Namespace, talk: Talk) -> int:
     paths = options.files or [copy.path for copy in listed(database_path().parent / BACKUPS)]
     failed = 0
+    if not paths:
+        talk.note(_NONE_YET)
     for number, path in enumerate(paths, 1):
         talk.step(f"[{number}/{len(paths)}] {path.name}")
         try:

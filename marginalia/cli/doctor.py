@@ -33,6 +33,7 @@ _LIBRARIES = (
     "jinja2",
     "python-docx",
     "fpdf2",
+    "uharfbuzz",
     "xllamacpp",
 )
 _LITTLE_SPACE = 500_000_000
@@ -192,10 +193,17 @@ def _model(home: Path) -> Finding:
 
 
 def _keys(home: Path) -> Iterator[Finding]:
-    for path in (*sorted(home.glob("keys.*")), *home.glob("cookie-secret")):
+    secrets = {
+        "keys": "your API keys",
+        "cookie-secret": "what signs who is signed in",
+        "people": "who signs in",
+    }
+    for path in sorted(home.glob("*")):
+        if path.name.partition(".")[0] not in secrets or not path.is_file():
+            continue
         if os.name != "posix" or not path.stat().st_mode & _OPEN_TO_OTHERS:
             continue
-        what = "your API keys" if path.name.startswith("keys") else "what signs who is signed in"
+        what = secrets[path.name.partition(".")[0]]
         advice = f"Other people on this machine can read {what}. Forbid it with: chmod 600 {path}"
         yield Finding(what="Keys", said=f"{path} is readable by others", level=Level.BAD, advice=advice)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import cast
 
 from marginalia.errors import InvalidInput
+from marginalia.store.files import write_whole
 
 _SIGN = "scrypt"
 _COST, _BLOCK, _LANES = 15, 8, 1  # 32 MiB and about 80 ms for one guess
@@ -92,12 +91,8 @@ class People:
 
     def _write(self, people: Mapping[str, str]) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        # A temporary file is readable by its owner only, and so is what it becomes.
-        with NamedTemporaryFile("w", dir=self.file.parent, prefix=".people-", delete=False) as file:
-            file.write(json.dumps(people, indent=2, ensure_ascii=True) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.file)
+        text = json.dumps(people, indent=2, ensure_ascii=True) + "\n"
+        write_whole(self.file, text.encode(), private=True)
 
 
 def hashed(password: str) -> str:

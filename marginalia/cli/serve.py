@@ -28,12 +28,14 @@ from marginalia.cli.users import FILE
 from marginalia.errors import InvalidInput, MarginaliaError
 from marginalia.inference.hosts import VARIABLE as HOSTS_VARIABLE
 from marginalia.store import home_folder
+from marginalia.store.files import write_whole
 from marginalia.studio.limits import RUNS_VARIABLE, SUMMARIES_VARIABLE, HouseRules
 from marginalia.ui.app import extension, page
 from marginalia.ui.house import guard, studio_of_visitor
 
 _PAGES = Path(__file__).parent / "pages"
 _OPEN_TO_OTHERS = 0o077
+_SECRET_BYTES = 32
 _RUNS = 4  # of one person at once, where there is a login
 _SUMMARIES = 2
 
@@ -181,18 +183,23 @@ def _look_at(people: People, talk: Talk) -> None:
 def cookie_secret(home: Path) -> str:
     """The secret that signs the cookies of who is signed in: ``PANEL_COOKIE_SECRET``, or one kept in the home folder.
 
-    It stays the same from one start to the next, so that nobody has to sign in again.
+    It stays the same from one start to the next, so that nobody has to sign in again. Raises ``InvalidInput`` for one
+    that was cut: with a short secret, or none, anybody could sign a cookie.
     """
     given = os.environ.get("PANEL_COOKIE_SECRET", "")
     if given:
         return given
     path = home / "cookie-secret"
     home.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32))
-    return path.read_text("utf-8").strip()
+    if not path.exists():
+        write_whole(path, secrets.token_hex(_SECRET_BYTES).encode(), private=True)
+    secret = path.read_text("utf-8").strip()
+    if len(secret) < _SECRET_BYTES:
+        raise InvalidInput(
+            f"{path} is cut, and with what is left of it anybody could sign in. Delete it; the next start makes a new "
+            "one, and everybody signs in again."
+        )
+    return secret
 
 
 class _Schedule:

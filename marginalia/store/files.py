@@ -17,14 +17,22 @@ if TYPE_CHECKING:
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write *data* to *path*, in the place of what is there; a failure leaves that as it is.
+
+    A *private* file is for its owner's eyes only.
 
     Raises:
         StoreFull: there is no room.
         StoreError: the folder is not there, or cannot be written.
     """
-    _made(path, lambda part: part.write_bytes(data))
+
+    def make(part: Path) -> None:
+        if private:
+            part.touch(0o600)
+        part.write_bytes(data)
+
+    _made(path, make)
 
 
 def copy_whole(source: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -15,9 +16,10 @@ import pytest
 import marginalia as mg
 from marginalia.cli import main, serve
 from marginalia.cli.arguments import parser
+from marginalia.cli.people import People
 from marginalia.cli.serve import cookie_secret, door, origins, refuse_open_door, set_house_rules
 from marginalia.cli.talk import Talk, sized
-from marginalia.errors import InvalidInput
+from marginalia.errors import InvalidInput, StoreFull
 
 Capture = pytest.CaptureFixture[str]
 
@@ -300,6 +302,31 @@ def test_the_cookie_secret_is_made_once_and_only_for_its_owner(
     assert (tmp_path / "home" / "cookie-secret").stat().st_mode & 0o077 == 0
     monkeypatch.setenv("PANEL_COOKIE_SECRET", "given")
     assert cookie_secret(tmp_path / "home") == "given"
+
+
+@pytest.mark.parametrize("left", ["", "\n", "0123456789abcdef"])
+def test_a_cookie_secret_that_was_cut_signs_nobody_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    monkeypatch.delenv("PANEL_COOKIE_SECRET", raising=False)
+    (tmp_path / "cookie-secret").write_text(left)
+    with pytest.raises(InvalidInput, match="Delete it"):
+        cookie_secret(tmp_path)
+
+
+def test_a_secret_that_cannot_be_written_whole_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.delenv("PANEL_COOKIE_SECRET", raising=False)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreFull, match="Free some space"):
+        cookie_secret(tmp_path)
+    with pytest.raises(StoreFull, match="Free some space"):
+        People(tmp_path / "people.json").add("mara", "the lamp went out")
+    assert list(tmp_path.iterdir()) == []
 
 
 class Narrow(StringIO):

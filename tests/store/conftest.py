@@ -41,7 +41,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
         pytest.skip("a small disk cannot be mounted here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture
