@@ -65,9 +65,10 @@ class Lens(param.Parameterized):
         self._on_ladder = False
         self._looked_at: list[PartId] = []
         self._opened = desk.book.id if desk.book is not None else None
-        desk.param.watch(self._follow, ["prompt", "unsendable"])  # pyright: ignore[reportUnknownMemberType]
+        on = desk.errands.on
+        desk.param.watch(on(self._follow), ["prompt", "unsendable"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._leave, ["book"])  # pyright: ignore[reportUnknownMemberType]
-        desk.param.watch(self._wished, ["wished"], onlychanged=False)  # pyright: ignore[reportUnknownMemberType]
+        desk.param.watch(on(self._wished), ["wished"], onlychanged=False)  # pyright: ignore[reportUnknownMemberType]
 
     # Now, or a part.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from panel.viewable import Viewer
 
 if TYPE_CHECKING:
+    import param
+
     from marginalia.ui.desk import Desk
 
 
@@ -19,6 +21,18 @@ class View(Viewer):
         super().__init__()  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
         self.desk = desk
 
-    def follow(self, *names: str, then: Callable[..., Awaitable[None] | None], always: bool = False) -> None:
-        """Call *then* when one of the desk's parameters *names* changes, or is set at all if *always*."""
-        self.desk.param.watch(then, list(names), onlychanged=not always)  # pyright: ignore[reportUnknownMemberType]
+    def follow(
+        self,
+        *names: str,
+        then: Callable[..., Coroutine[Any, Any, None] | None],
+        always: bool = False,
+        of: param.Parameterized | None = None,
+    ) -> None:
+        """Call *then* when one of the parameters *names* of the desk, or *of* something else, changes.
+
+        *always*: also when it is set to what it was.
+        """
+        followed = self.desk if of is None else of
+        followed.param.watch(  # pyright: ignore[reportUnknownMemberType]
+            self.desk.errands.on(then), list(names), onlychanged=not always
+        )

@@ -32,6 +32,20 @@ class Errands:
         task.add_done_callback(lambda _: errand.close())  # one that was ended before it began
         return task
 
+    def on(self, then: Callable[..., Coroutine[Any, Any, None] | None]) -> Callable[..., None]:
+        """*then*, for who calls back: what it leaves to be awaited is an errand.
+
+        Param and Panel would take a coroutine function, and have Bokeh call it at the next tick. Bokeh's callbacks hold
+        themselves: what they were given stays in memory until a garbage collection.
+        """
+
+        def call(*said: object) -> None:
+            errand = then(*said)
+            if errand is not None:
+                self.start(errand)
+
+        return call
+
     def close(self) -> None:
         """End everything that runs; may be called from outside the loop."""
         for task in tuple(self._tasks):

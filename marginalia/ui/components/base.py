@@ -11,12 +11,14 @@ from panel.custom import JSComponent
 
 from marginalia.ui.assets import script, style
 from marginalia.ui.troubles import notice_of
+from marginalia.ui.work import Errands
 
 Said: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Said], "Awaitable[None] | None"]
 
 __all__ = ["Handler", "Piece", "Said", "script", "style"]
 _log = logging.getLogger(__name__)
+_answers = Errands(lambda error: _log.error("A fault in the page.", exc_info=error))
 
 
 class Piece(JSComponent):
@@ -32,7 +34,7 @@ class Piece(JSComponent):
         params.setdefault("margin", 0)
         # Panel leaves its constructor untyped.
         super().__init__(**params)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType]
-        self.on_msg(self._listen)  # pyright: ignore[reportUnknownMemberType]
+        self.on_msg(_answers.on(self._listen))  # pyright: ignore[reportUnknownMemberType]
         self._number = 0
         self._heard: dict[str, Handler] = {}
 

@@ -53,11 +53,9 @@ class LoreView(View):
         self.follow("tab", then=self._update)
         self.follow("shape", then=self._reshape)
         self.follow("library", then=self._shelved)
-        explorer.param.watch(self._update, ["findings"])  # pyright: ignore[reportUnknownMemberType]
-        explorer.replaying.param.watch(  # pyright: ignore[reportUnknownMemberType]
-            self._mapped, ["map", "mapping", "share"]
-        )
-        explorer.param.watch(self._elsewhere, ["world", "spread"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("findings", then=self._update, of=explorer)
+        self.follow("map", "mapping", "share", then=self._mapped, of=explorer.replaying)
+        self.follow("world", "spread", then=self._elsewhere, of=explorer)
 
     def __panel__(self) -> LoreExplorer:
         return self._list

@@ -47,7 +47,7 @@ class LorebooksView(View):
         self._opened: LorebookId | None = None
         self._arriving = Arriving()
         self._uploads: list[Upload] = []
-        explorer.param.watch(self._asked, ["shelves"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("shelves", then=self._asked, of=explorer)
 
     def __panel__(self) -> LorebookShelf:
         return self._shelf

@@ -25,7 +25,7 @@ class RevisionsView(View):
         self._bench = bench
         self._sheet = StorySheet()
         self._sheet.hear(closed=self._closed, bring_back=self._bring_back, restore=self._restore)
-        bench.param.watch(self._open, ["paper"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("paper", then=self._open, of=bench)
 
     def __panel__(self) -> StorySheet:
         return self._sheet

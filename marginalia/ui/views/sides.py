@@ -26,8 +26,8 @@ class SidesView(View):
         self._bench = bench
         self._sides = Sides(**pages, sizing_mode="stretch_both")
         self._sides.hear(undo=self._undo, redo=self._redo, search=self._search, trash=self._trash)
-        self._sides.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
-        bench.param.watch(self._turn, ["side"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("active", then=self._turned, of=self._sides)
+        self.follow("side", then=self._turn, of=bench)
         self.follow("shape", then=self._count)
 
     def __panel__(self) -> Sides:

@@ -66,7 +66,7 @@ class StoryView(View):
         self.follow("show", then=self._go_to)
         self.follow("beat", then=self._write)
         self.follow("running", then=self._running)
-        bench.param.watch(self._mark, ["found"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("found", then=self._mark, of=bench)
 
     def __panel__(self) -> StoryPaper:
         return self._paper

@@ -33,8 +33,8 @@ class SummariesView(View):
             stop=self._stop, read=self._read,
         )  # fmt: skip
         self.follow("shape", then=self._update)
-        bench.param.watch(self._update, ["side"])  # pyright: ignore[reportUnknownMemberType]
-        bench.summaries.param.watch(self._busy, ["now"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("side", then=self._update, of=bench)
+        self.follow("now", then=self._busy, of=bench.summaries)
 
     def __panel__(self) -> SummaryList:
         return self._list

@@ -47,8 +47,8 @@ class TreeView(View):
         self._layout = pn.Column(self._card, sizing_mode="stretch_both", margin=0)
         self.follow("shape", then=self._draw)
         self.follow("book", then=self._leave)
-        bench.param.watch(self._draw, ["side"])  # pyright: ignore[reportUnknownMemberType]
-        bench.param.watch(self._redraw, ["found"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("side", then=self._draw, of=bench)
+        self.follow("found", then=self._redraw, of=bench)
 
     def __panel__(self) -> pn.Column:
         return self._layout
