@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from marginalia.prompt.segment import Segment, SegmentKind, Sent
 
 _LORE = frozenset({SegmentKind.LORE, SegmentKind.USER_LORE})
-_INSIDE = {SegmentKind.LORE: "lore", SegmentKind.SUMMARY: "summaries"}
+_INSIDE = {SegmentKind.LORE: "lore", SegmentKind.SUMMARY: "memory"}
 """What the master template prints among its own words."""
 _PART = "part "
 SUMMARISED = "a summary stands for it"
@@ -68,8 +68,8 @@ def _system_changed(older: Sent, newer: Sent) -> str:
     before, after = ({each.kind for each in sent.segments} for sent in (older, newer))
     for kind, name in _INSIDE.items():
         if (kind in before) != (kind in after):
-            state = "are some now" if kind in after else "are none now"
-            return f"it has other words where there {state}: {name}"
+            how = "came in with the first of it" if kind in after else "went with the last of it"
+            return f"its words around {name} {how}"
     return "the master template or what it prints was changed"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import anyio.to_thread
 
@@ -23,6 +23,9 @@ from marginalia.story.parts import Part
 from marginalia.studio.runs import Runs
 from marginalia.values import PartId, Provider, Request, Swipe, Turn
 from marginalia.values import Protocol as SamplingProtocol
+
+if TYPE_CHECKING:
+    from marginalia.story.frames import DataFrame
 
 PartLike: TypeAlias = Part | PartId
 
@@ -56,6 +59,11 @@ class Rerun:
     as_it_was: bool
     prompt: Prompt
     diff: Diff
+
+    @property
+    def frame(self) -> DataFrame:
+        """A row per piece that would be different from what was sent then."""
+        return self.diff.frame
 
     def _repr_html_(self) -> str:
         return diff_html(self.diff)

@@ -228,6 +228,21 @@ def test_what_is_searched_may_go_across_words_that_called_lore(
     expect(page.locator("span.hits")).to_have_text("1")
 
 
+def test_characters_that_nobody_sees_are_shown_and_right_to_left_paragraphs_run_from_the_right(
+    app: App, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(app.book(1))
+    hebrew = "\u05e9\u05dc\u05d5\u05dd."
+    page.get_by_label("Instructions").fill(f"Go\u202e on\u200b.\n{hebrew}")
+    tab(page, "Prompt")
+    expect(page.locator(".unseen")).to_have_text(["U+202E", "U+200B"])
+    page.get_by_label("Search the prompt").fill(hebrew)
+    mark, text = page.locator("mark").bounding_box(), page.locator(".text:visible").bounding_box()
+    assert mark is not None
+    assert text is not None
+    assert mark["x"] > text["x"] + text["width"] / 2
+
+
 def test_on_a_narrow_page_a_parts_prompt_opens_over_the_text(
     app: App, model: ScriptedServer, open_page: Callable[..., Page]
 ) -> None:

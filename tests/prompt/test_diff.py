@@ -146,9 +146,9 @@ def test_words_that_frame_lore_come_and_go_with_it_and_nobody_changed_the_templa
         sent(system("You write. True is:"), bell(), request()),
     )
     assert diff(bare, framed).text.splitlines()[0] == (
-        "~ master template: it has other words where there are some now: lore"
+        "~ master template: its words around lore came in with the first of it"
     )
-    assert "where there are none now: lore" in diff(framed, bare).text
+    assert "its words around lore went with the last of it" in diff(framed, bare).text
     changed = diff(sent(system("You write."), bell()), sent(system("You draw."), bell()))
     assert changed.text == "~ master template: the master template or what it prints was changed"
 

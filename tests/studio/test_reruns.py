@@ -132,6 +132,7 @@ async def test_looking_sends_nothing_and_says_that_nothing_is_different(desk: De
     look = await desk.studio.reruns.look(part)
     assert look.diff.changes == ()
     assert look.diff.notes == ()
+    assert look.frame.equals(look.diff.frame)
     receipt = desk.studio.story.receipt(part)
     assert receipt is not None
     assert look.prompt.messages == receipt.messages

@@ -6,6 +6,12 @@ function places_(pieces, query) {
   const text = pieces.map((piece) => piece.text).join(""), words = query.split(/\s+/u).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
   return [...text.matchAll(new RegExp(words.join("\\s+"), "giu"))].map((hit) => [hit.index, hit.index + hit[0].length])
 }
+// Characters that nobody sees although a model reads them: they are shown by their numbers, and turn no line around.
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u
+function seen_(text) {
+  if (!UNSEEN.test(text)) return [text]
+  return text.split(new RegExp(`(${UNSEEN.source})`, "u")).map((piece, at) => at % 2 ? h("i", { class: "unseen", title: "A character that is not seen but sent" }, "U+" + piece.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")) : piece)
+}
 // *text*, which begins at *start* in its message, with what of *places* stands in it marked.
 function sought(text, start, places) {
   const kids = []
@@ -13,9 +19,9 @@ function sought(text, start, places) {
   for (const [from, to] of places) {
     const left = Math.max(0, from - start), right = Math.min(text.length, to - start)
     if (right <= left) continue
-    kids.push(text.slice(at, left), h("mark", {}, text.slice(left, right))); at = right
+    kids.push(...seen_(text.slice(at, left)), h("mark", {}, seen_(text.slice(left, right)))); at = right
   }
-  return [...kids, text.slice(at)]
+  return [...kids, ...seen_(text.slice(at))]
 }
 function message_(data, at, query = "", found = { count: 0 }) {
   const places = places_(data.pieces, query)
