@@ -52,7 +52,7 @@ _QUIET = "opacity:.7;font-size:12px"
 _LONG = 12
 _STYLE_OF = {
     "same": "",
-    "added": "background:#4d7a4c40;text-decoration:none",
+    "added": "background:#48734740;text-decoration:none",
     "removed": "background:#a3261b33;text-decoration:line-through",
 }
 _TAG_OF = {"same": "span", "added": "ins", "removed": "del"}

@@ -9,9 +9,9 @@ _SANS = '"Inter", system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans
 _LIGHT: dict[str, Any] = {
     "primary": {"main": "#8a3b2e", "contrastText": "#fffaf4"},
     "error": {"main": "#a3261b"},
-    "success": {"main": "#4d7a4c"},
+    "success": {"main": "#487347"},
     "background": {"default": "#f5f0e7", "paper": "#fbf8f2"},
-    "text": {"primary": "#2a2521", "secondary": "#6b6158"},
+    "text": {"primary": "#2a2521", "secondary": "#675d54"},
     "divider": "rgba(60, 45, 30, 0.15)",
 }
 _DARK: dict[str, Any] = {

@@ -8,16 +8,16 @@ export function render({ model }) {
   const wished = () => Object.fromEntries([...knobs.querySelectorAll("input.exact")].map((input) => [input.name, Number(input.value)]))
   const wish = () => { clearTimeout(timer); timer = setTimeout(() => say("wish", { values: wished() }), WAIT) }
   // A context may be 2k or 128k: its slider goes by ratios, the others by equal steps.
-  const scale = (each) => each.ratio ? { top: 100,
+  const scale = (each) => each.ratio ? { bottom: 0, top: 100,
     to: (at) => Math.round(each.least * (each.most / each.least) ** (at / 100) / each.step) * each.step,
-    from: (number) => 100 * Math.log(Math.max(each.least, number) / each.least) / Math.log(each.most / each.least) } : { top: each.most, to: (at) => at, from: (number) => number }
+    from: (number) => 100 * Math.log(Math.max(each.least, number) / each.least) / Math.log(each.most / each.least) } : { bottom: each.least, top: each.most, to: (at) => at, from: (number) => number }
   const knob = (each) => {
     const by = scale(each)
-    const exact = h("input", { type: "number", class: "exact figure", name: each.name, min: 0, max: each.most, step: 1, value: each.value, "aria-label": `${each.label}, exact` })
-    const range = h("input", { type: "range", min: 0, max: by.top, step: each.ratio ? 1 : each.step, "aria-label": each.label, "aria-valuetext": figure(each.value) })
+    const lowest = each.least ? 1 : 0, exact = h("input", { type: "number", class: "exact figure", name: each.name, min: lowest, max: each.most, step: 1, value: each.value, "aria-label": `${each.label}, exact` })
+    const range = h("input", { type: "range", min: by.bottom, max: by.top, step: each.ratio ? 1 : each.step, "aria-label": each.label, "aria-valuetext": figure(each.value) })
     range.value = by.from(each.value)
     range.addEventListener("input", () => { exact.value = by.to(Number(range.value)); range.setAttribute("aria-valuetext", figure(exact.value)); wish() })
-    exact.addEventListener("change", () => { exact.value = Math.round(Math.min(each.most, Math.max(0, Number(exact.value) || 0))); range.value = by.from(Number(exact.value)); wish() })
+    exact.addEventListener("change", () => { exact.value = Math.round(Math.min(each.most, Math.max(lowest, Number(exact.value) || 0))); range.value = by.from(Number(exact.value)); wish() })
     exact.addEventListener("keydown", (event) => event.stopPropagation())
     return h("div", { class: "knob", title: each.help }, h("span", {}, each.label), range, exact)
   }
@@ -36,7 +36,7 @@ export function render({ model }) {
   const layout = h("label", { class: "tick" }, h("input", { type: "checkbox", onchange: (event) => say("stable", { on: event.target.checked }) }), h("span", {}, h("b", {}, "Stable layout"), h("small", {}, "Lore that comes and goes stands behind the story, and old parts leave in blocks: a server has to read less anew at every turn.")))
   const drawLayout = () => { layout.querySelector("input").checked = model.stable }
   const fold = h("details", { class: "try" }, h("summary", {}, "What if"), knobs, told, acts, h("p", { class: "sub quiet" }, "What a context of this size would hold"), rungs, layout)
-  fold.addEventListener("toggle", () => say(fold.open ? "open" : "shut"))
+  fold.addEventListener("toggle", () => { say(fold.open ? "open" : "shut"); if (fold.open) fold.scrollIntoView({ block: "nearest" }) })
   const offer = () => { fold.hidden = !model.offered }
   model.on("knobs", drawKnobs); model.on(["tried", "told", "keep", "kept"], drawActs); model.on("rungs", drawRungs); model.on(["missing", "left", "more"], drawMissing); model.on("stable", drawLayout); model.on("offered", offer)
   drawKnobs(); drawActs(); drawRungs(); drawMissing(); drawLayout(); offer()

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 RUN_TAB = 3
 _PICTURES_APART = 0.25
+_NOTHING = (
+    "Nothing was generated since this page was opened. What you generate is followed here, step by step; how an older "
+    "part came about stands here after “Show Prompt” in its menu."
+)
 _NOT_KEPT = "When this part was written, times were not kept."
 
 
@@ -65,9 +69,7 @@ class RunView(View):
         if look is not None:
             self._show_part(look.receipt)
         elif run is None:
-            self._figures.param.update(
-                headline="", note="Nothing was generated since this page was opened.", rows=[], notes=[]
-            )
+            self._figures.param.update(headline="", note=_NOTHING, rows=[], notes=[])
         else:
             self._show_run(run)
         if look is not None or run is None or run.ended or time.monotonic() - self._drawn > _PICTURES_APART:
