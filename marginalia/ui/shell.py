@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from marginalia.ui.desk import Desk
 
 _REST = 0.6  # seconds without a change before the sides are kept
+_MOST_LEFT, _MOST_RIGHT = 216, 320  # pixels that the sides take where the text has little room between them
 _SIDES = ("sidebar_open", "contextbar_open", "sidebar_width", "contextbar_width")
 
 
@@ -49,8 +50,8 @@ class ShellView(View):
         self._loaded, self._own = False, False
         self._before_focus = (True, True)
         self._keeping: asyncio.Task[None] | None = None
-        looks.param.watch(self._looked, ["preferences"])  # pyright: ignore[reportUnknownMemberType]
-        looks.param.watch(self._focused, ["focus"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow("preferences", then=self._looked, of=looks)
+        self.follow("focus", then=self._focused, of=looks)
         self.follow("narrow", "tight", then=self._fit)
 
     def __panel__(self) -> Appearance:
@@ -77,8 +78,8 @@ class ShellView(View):
     def attach(self, page: Page) -> None:
         """Follow *page* from now on."""
         self._page = page
-        page.param.watch(self._moved, list(_SIDES))  # pyright: ignore[reportUnknownMemberType]
-        page.param.watch(self._turned, ["dark_theme"])  # pyright: ignore[reportUnknownMemberType]
+        self.follow(*_SIDES, then=self._moved, of=page)
+        self.follow("dark_theme", then=self._turned, of=page)
 
     def load(self) -> None:
         """The page is in the browser: what is changed from now on gets there."""
@@ -88,11 +89,14 @@ class ShellView(View):
     # The sides.
 
     def _fit(self, *_: object) -> None:
-        """Fold what there is no room for; else the sides stand as they were left."""
+        """Fold and narrow what there is no room for; else the sides stand as they were left."""
         if self._loaded and not self._looks.focus:
             desk, panes = self.desk, self._panes
             self._set(
-                sidebar_open=not desk.tight and panes.left, contextbar_open=not desk.narrow and panes.right
+                sidebar_open=not desk.tight and panes.left,
+                contextbar_open=not desk.narrow and panes.right,
+                sidebar_width=min(panes.left_width, _MOST_LEFT) if desk.tight else panes.left_width,
+                contextbar_width=min(panes.right_width, _MOST_RIGHT) if desk.tight else panes.right_width,
             )
 
     def _set(self, **values: Any) -> None:  # noqa: ANN401 - parameters of the page
@@ -110,8 +114,8 @@ class ShellView(View):
         self._panes = Panes(
             left=known.left if desk.tight else bool(page.sidebar_open),
             right=known.right if desk.narrow else bool(page.contextbar_open),
-            left_width=int(page.sidebar_width),
-            right_width=int(page.contextbar_width),
+            left_width=known.left_width if desk.tight else int(page.sidebar_width),
+            right_width=known.right_width if desk.tight else int(page.contextbar_width),
         )
         if self._keeping is not None:
             self._keeping.cancel()
