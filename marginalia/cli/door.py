@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any, cast
 
 import anyio
@@ -16,17 +18,27 @@ from panel.auth import (
     _validate_next_url,  # pyright: ignore[reportPrivateUsage] - the one check of where a sign-in may lead
 )
 from tornado.escape import url_escape
-from tornado.web import RequestHandler, decode_signed_value
+from tornado.web import HTTPError, RequestHandler, decode_signed_value
 from tornado.websocket import WebSocketHandler
 
 from marginalia.cli.people import People
 
+_DOOR = "door"
 _WRONG = "That name and that password do not go together."
 _AFTER_A_WRONG_ONE = 1.0  # seconds
 _AT_ONCE = 2  # each check takes 32 MiB
 
 
-class SignIn(BasicLoginHandler):
+class CloseCookies(RequestHandler):
+    """A page whose cookies are sent by no other site's pages, and over no open line once there was a closed one."""
+
+    def set_cookie(self, name: str, value: str | bytes, *args: Any, **settings: Any) -> None:  # noqa: ANN401 - Tornado's
+        """Set a cookie; the arguments are Tornado's."""
+        settings = {"samesite": "Lax", "secure": self.request.protocol == "https"} | settings
+        cast("Any", super()).set_cookie(name, value, *args, **settings)
+
+
+class SignIn(CloseCookies, BasicLoginHandler):
     """The login page, where passwords are checked by their hashes."""
 
     people: People
@@ -45,6 +57,12 @@ class SignIn(BasicLoginHandler):
 
     def _welcome(self, name: str) -> None:
         cast("Any", self).set_current_user(name)
+        # Whoever signed in with a password that was changed since has to sign in again.
+        config: Any = pn.config
+        mark = self.people.mark(name, config.cookie_secret)
+        self.set_signed_cookie(
+            _DOOR, mark, expires_days=config.oauth_expiry, httponly=True, path=config.cookie_path
+        )
         wanted = self.get_cookie("next_url")
         self.redirect(_validate_next_url(wanted) if wanted else "./")
 
@@ -62,10 +80,18 @@ class PasswordDoor(BasicAuthProvider):
         known = cast("Callable[[RequestHandler], str | None]", cast("Any", super()).get_user)
 
         def get_user(handler: RequestHandler) -> str | None:
+            _refuse_named(handler)
             user = known(handler)
-            return user if user and self._people.knows(user) and _may_join(handler, user) else None
+            return user if user and self._lets_in(handler, user) and _may_join(handler, user) else None
 
         return get_user
+
+    def _lets_in(self, handler: RequestHandler, user: str) -> bool:
+        if not self._people.knows(user):
+            return False
+        shown = handler.get_signed_cookie(_DOOR) or b""
+        secret: str = cast("Any", pn.config).cookie_secret
+        return hmac.compare_digest(shown, self._people.mark(user, secret).encode())
 
     @property
     def login_handler(self) -> type[BasicLoginHandler]:
@@ -80,15 +106,39 @@ class OAuthDoor(OAuthProvider):
     """Lets in whom an OAuth provider vouches for, each into sessions of their own."""
 
     @property
+    def login_handler(self) -> Any:  # noqa: ANN401 - a class that is made here
+        """The way to the service that vouches, and back."""
+        handler = cast("type[RequestHandler]", cast("Any", super()).login_handler)
+        return type("SignInElsewhere", (CloseCookies, handler), {})
+
+    @property
     def get_user_async(self) -> Any:  # noqa: ANN401 - Panel and Bokeh type it differently
         """Who asks; ``None`` for a stranger, and for a session that is another's."""
         known = cast("Callable[[RequestHandler], Awaitable[str | None]]", cast("Any", super()).get_user_async)
 
         async def get_user(handler: RequestHandler) -> str | None:
+            _refuse_named(handler)
             user = await known(handler)
             return user if user and _may_join(handler, user) else None
 
         return get_user
+
+
+def _refuse_named(handler: RequestHandler) -> None:
+    """Raise for a page that names a session, and for one that is made for other sites to show.
+
+    The answer would hold the token of that session, and with it the cookies of whoever began it; what other sites show
+    they can read.
+    """
+    if isinstance(handler, WebSocketHandler):
+        return
+    named = any(handler.get_arguments(name) for name in ("bokeh-session-id", "bokeh-token"))
+    if (
+        named
+        or "Bokeh-Session-Id" in handler.request.headers
+        or handler.request.path.endswith("/autoload.js")
+    ):
+        raise HTTPError(HTTPStatus.FORBIDDEN, reason="Behind a login, sessions have no address")
 
 
 def _may_join(handler: RequestHandler, user: str) -> bool:

@@ -38,6 +38,10 @@ class People:
         """Whether *name* may be signed in at this moment."""
         return name in self._known()
 
+    def mark(self, name: str, secret: str) -> str:
+        """Something that changes with the password of *name*, and tells nothing of it without the *secret*."""
+        return hmac.digest(secret.encode(), self._known().get(name, "").encode(), "sha256").hex()
+
     def in_clear(self) -> tuple[str, ...]:
         """Whose passwords stand in the file as they are."""
         return tuple(name for name, kept in self._known().items() if not kept.startswith(f"{_SIGN}:"))

@@ -22,7 +22,7 @@ import anyio
 import anyio.to_thread
 import pytest
 from bokeh.core.types import ID
-from bokeh.util.token import generate_jwt_token
+from bokeh.util.token import generate_jwt_token, get_session_id
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -190,8 +190,40 @@ async def test_nobody_gets_into_the_session_of_somebody_else(tmp_path: Path) -> 
                 extra_payload={"cookies": cookies, "headers": {}, "arguments": {}},
             )
             assert '"doc":' not in await seen(address, jars["elias"], forged)  # a session that names nobody
+        session = get_session_id(token)
+        for name in ("elias", "mara"):  # a page that names a session would hold what its owner is known by
+            opener = build_opener(HTTPCookieProcessor(jars[name]))
+            for path in (
+                f"?bokeh-session-id={session}",
+                f"?bokeh-token={token}",
+                "autoload.js?bokeh-autoload-element=x",
+            ):
+                with pytest.raises(HTTPError, match="403"):
+                    text(opener, f"{address}{path}")
+            opener.addheaders = [("Bokeh-Session-Id", session)]
+            with pytest.raises(HTTPError, match="403"):
+                text(opener, address)
+        assert '"doc":' in await seen(address, jars["mara"], token)
         people.remove("mara")
         assert await seen(address, jars["mara"], token) == ""  # who is put out stays out
+
+
+def test_who_signed_in_with_a_password_that_was_changed_signs_in_again(tmp_path: Path) -> None:
+    file = tmp_path / "people.json"
+    people = People(file)
+    people.add("mara", "the lamp went out")
+    with served("--auth", str(file), home=tmp_path / "home") as address:
+        jar = CookieJar()
+        opener = build_opener(HTTPCookieProcessor(jar))
+        text(opener, f"{address}login", username="mara", password="the lamp went out")
+        assert "Password" not in text(opener, address)
+        told = {cookie.name: cookie for cookie in jar if cookie.name in {"user", "id_token", "door"}}
+        assert len(told) == 3
+        for cookie in told.values():
+            assert cookie.has_nonstandard_attr("HttpOnly")
+            assert cookie.get_nonstandard_attr("SameSite") == "Lax"
+        people.add("mara", "the lamp is lit")
+        assert "Password" in text(opener, address)
 
 
 async def test_another_service_may_say_who_comes_and_the_server_who_may(
