@@ -192,6 +192,9 @@ def _backup(commands: Commands) -> None:
         action="store_true",
         help="also one in which some rows lead nowhere, if every row can be read",
     )
+    actions.add_parser(
+        "mend", help="save what a damaged journal holds up to the damaged place; the files are moved aside"
+    )
 
 
 def _user(commands: Commands) -> None:

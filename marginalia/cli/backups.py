@@ -13,6 +13,7 @@ from marginalia.errors import InvalidInput, MarginaliaError
 from marginalia.store import database_path
 from marginalia.store.backup_copies import Keep, listed, put_back
 from marginalia.store.backup_verify import verify
+from marginalia.store.mending import mend
 from marginalia.studio.names import file_name
 from marginalia.studio.shelf import BACKUPS, BackupContents
 
@@ -124,6 +125,16 @@ def _put_back(options: Namespace, talk: Talk) -> int:
     return 0
 
 
+def _mend(_: Namespace, talk: Talk) -> int:
+    talk.step("Reading the journal")
+    mended = mend(database_path(), now=datetime.now(UTC))
+    talk.done()
+    talk.say(f"{sized(mended.kept)} of {sized(mended.bytes)} of the journal were saved.")
+    for path in mended.aside:
+        talk.note(f"What was there is now {path}.")
+    return 0
+
+
 def _counts(contents: BackupContents) -> str:
     lore = f", lore: {', '.join(contents.lorebooks)}" if contents.lorebooks else ""
     return (
@@ -140,4 +151,5 @@ _ACTIONS: Mapping[str, Callable[[Namespace, Talk], int]] = {
     "list": _list,
     "verify": _verify,
     "put-back": _put_back,
+    "mend": _mend,
 }

@@ -121,6 +121,9 @@ def _encoding() -> Finding:
 def _home(home: Path) -> Finding:
     if not home.exists():
         return Finding(what="Home", said=f"{home} will be made at the first start")
+    if not home.is_dir():
+        advice = "Choose another folder with --home or MARGINALIA_HOME."
+        return Finding(what="Home", said=f"{home} is no folder", level=Level.BAD, advice=advice)
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         advice = (
             "Give yourself the right to read and write it, or choose another folder with MARGINALIA_HOME."
@@ -151,7 +154,8 @@ def _database(database: Path) -> Iterator[Finding]:
         return
     except MarginaliaError as error:
         advice = (
-            "See the copies with: marginalia backup list; put one back with: marginalia backup put-back FILE"
+            "If that does not help: marginalia backup list shows the copies, and marginalia backup put-back FILE puts "
+            "one back."
         )
         yield Finding(what="Database", said=str(error), level=Level.BAD, advice=advice)
         return

@@ -108,7 +108,7 @@ class Copies:
         except OSError as error:
             raise StoreError(f"The copy {target} could not be written: {error.strerror}.") from error
         finally:
-            _remove(part)
+            removed(part)
         return _described(target)
 
     def all(self) -> tuple[Copy, ...]:
@@ -119,7 +119,7 @@ class Copies:
         """Delete the copies that are too many, and return them."""
         gone = outdated(self.all(), keep or Keep())
         for copy in gone:
-            _remove(copy.path)
+            removed(copy.path)
         return gone
 
     def verify(self, copy: Copy | Path) -> Examination:
@@ -165,9 +165,9 @@ def put_back(copy: Path, database: Path, *, now: datetime, anyway: bool = False)
             if source.exists():
                 copy_whole(source, target)
         verify(fresh, merge=True)
-        return _exchanged(fresh, database, now)
+        return exchanged(fresh, database, now)
     finally:
-        _remove(fresh)
+        removed(fresh)
         lock.close()
 
 
@@ -185,7 +185,7 @@ def _refuse_unusable(examined: Examination, copy: Path, *, anyway: bool) -> None
         )
 
 
-def _exchanged(fresh: Path, database: Path, now: datetime) -> tuple[Path, ...]:
+def exchanged(fresh: Path, database: Path, now: datetime) -> tuple[Path, ...]:
     """Move *database* and its journal aside and *fresh* there; what fails in between is undone."""
     kept = database.with_name(f"{database.name}.replaced-{now.astimezone(UTC):{_TIME}}Z")
     moved: list[tuple[Path, Path]] = []
@@ -211,7 +211,7 @@ def _copy_files(source: Path, target: Path) -> None:
     ]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove(target)  # this work may be done twice
+        removed(target)  # this work may be done twice
         done = subprocess.run(  # noqa: S603 - our own interpreter, our own script, no shell
             [sys.executable, "-I", "-S", "-c", _COPY, *pairs],
             capture_output=True,
@@ -260,7 +260,8 @@ def _described(path: Path) -> Copy:
     return Copy(path=path, taken=taken, size=path.stat().st_size)
 
 
-def _remove(database: Path) -> None:
+def removed(database: Path) -> None:
+    """Delete a database file and its journal, where they are there."""
     for path in with_journal(database):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 _HOLDER = re.compile(r"held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 _DAMAGE = ("corrupt", "not a valid duckdb database", "could not read enough bytes", "computed checksum")
+_JOURNAL = re.compile(r"replaying WAL|corrupt WAL|\.wal\"", re.IGNORECASE)
+# While a journal is replayed the database is read, too: moving a sound journal away would lose what is in it.
+_NOT_THE_JOURNAL = re.compile(
+    r"corrupt database file|not a valid duckdb database|not read enough bytes from file \"[^\"]*(?<!\.wal)\"",
+    re.IGNORECASE,
+)
 _FULL = ("no space left", "disk quota exceeded", "there is not enough space")
 _INVALIDATED = ("has been invalidated", "connection already closed", "connection has already been closed")
 
@@ -53,10 +59,11 @@ def locked(path: Path | None, program: str, pid: str) -> StoreLocked:
 
 def damaged(path: Path | None, said: str) -> StoreDamaged:
     """The error for a file that is no database, or is one no longer."""
-    if "wal" in said.lower():
+    if _JOURNAL.search(said) and not _NOT_THE_JOURNAL.search(said):
         return StoreDamaged(
-            f"The journal beside {named(path)} (the same name with .wal at its end) is damaged. Move it to another "
-            f"folder and start again: only what was written since the last checkpoint is in it. ({said})"
+            f"The journal beside {named(path)} (the same name with .wal at its end) is damaged. "
+            "To save what was written before the damaged place, run: marginalia backup mend. Move it to another folder "
+            f"only where that does not help: what was written since the last checkpoint is in it. ({said})"
         )
     return StoreDamaged(
         f"{named(path)} cannot be read as a database; it is damaged or something else. Put a copy of it in its place "

@@ -225,6 +225,20 @@ def test_the_doctor_finds_a_broken_database_and_says_what_to_do(home: Path, caps
     assert "put-back" in said
 
 
+def test_a_home_that_is_no_folder_is_said(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARGINALIA_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("x")
+    assert main(["doctor"]) == 1
+    assert "is no folder" in capsys.readouterr().out
+
+
+def test_a_journal_is_mended_by_a_command_that_says_what_was_saved(home: Path, capsys: Capture) -> None:
+    assert main(["backup", "mend"]) == 1
+    assert "no journal" in capsys.readouterr().err
+
+
 def test_it_runs_as_a_module(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "marginalia", "--help"], check=True, capture_output=True, text=True

@@ -20,9 +20,10 @@ from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull,
 from marginalia.store import Change, Store
 from marginalia.store.database import Database
 from marginalia.store.memory import Key
+from marginalia.store.mending import mend
 from marginalia.store.session import Session, Transaction
 from marginalia.values import Book
-from tests.store.helpers import fill_up, forget, open_store
+from tests.store.helpers import START, fill_up, forget, open_store
 
 ROOT = Path(__file__).parents[2]
 SET = "INSERT INTO setting (owner, key, value) VALUES ('mara', ?, '1')"
@@ -180,7 +181,7 @@ def test_opening_twice_in_one_process_is_refused_with_advice(filed: Store, file:
 
 def test_a_second_process_is_told_who_holds_the_file(filed: Store, file: Path) -> None:
     book = filed.books.create(name="B")
-    code = f"from tests.store.helpers import fill_up, forget, open_store; open_store({str(file)!r})"
+    code = f"from tests.store.helpers import START, fill_up, forget, open_store; open_store({str(file)!r})"
     second = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -298,6 +299,49 @@ def test_one_flipped_byte_anywhere_in_the_journal_is_said_or_harmless(
             (folder / journal.name).unlink()
             assert parts_in(folder / with_journal.name) == [0]
     assert said
+
+
+def test_all_that_was_written_before_a_damaged_place_of_the_journal_is_saved(with_journal: Path) -> None:
+    journal = with_journal.with_name(f"{with_journal.name}.wal")
+    content = bytearray(journal.read_bytes())
+    content[len(content) * 3 // 4] ^= 0xFF
+    journal.write_bytes(content)
+    with pytest.raises(StoreDamaged, match="marginalia backup mend"):
+        open_store(with_journal)
+    mended = mend(with_journal, now=START)
+    assert 0 < mended.kept < mended.bytes == len(content)
+    found = parts_in(with_journal)
+    assert found == list(range(len(found)))
+    assert len(found) > 4
+    assert [path.read_bytes() == bytes(content) for path in mended.aside] == [False, True]
+    with pytest.raises(InvalidInput, match="no journal"):
+        mend(with_journal, now=START)
+
+
+def test_a_sound_journal_is_not_mended(with_journal: Path) -> None:
+    with pytest.raises(InvalidInput, match="Nothing is wrong"):
+        mend(with_journal, now=START)
+    assert parts_in(with_journal) == list(range(10))
+
+
+def test_a_sound_journal_is_not_blamed_for_a_damaged_database(with_journal: Path, tmp_path: Path) -> None:
+    whole = with_journal.read_bytes()
+    folder = tmp_path / "wal.wal"  # what the folder is called says nothing
+    shutil.copytree(with_journal.parent, folder)
+    database = folder / with_journal.name
+    said = 0
+    for number in range(1, 8):
+        at = number * len(whole) // 8
+        for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]):
+            shutil.copy(with_journal.with_name(f"{with_journal.name}.wal"), folder)
+            database.write_bytes(damaged)
+            try:
+                parts_in(database)
+            except StoreDamaged as error:
+                said += 1
+                assert "cannot be read as a database" in str(error)  # noqa: PT017 - either is right
+                assert "marginalia backup put-back" in str(error)  # noqa: PT017 - the same
+    assert said > 3
 
 
 def test_a_journal_that_ends_early_costs_its_end_and_nothing_before(
