@@ -37,6 +37,9 @@ def app(tmp_path: Path, model: ScriptedServer, start_app: Callable[[], App]) -> 
         studio.lorebooks.add_entry(
             world, name="Varro", payload=f"Varro keeps the ferry. {HOSTILE}", filter=TextFilter("varro")
         )
+        studio.lorebooks.add_entry(
+            world, name=f"Salt {HOSTILE}", payload="Salt is money. " * 8, filter=TextFilter("salt")
+        )
         book = studio.books.create(name="The Ferry", provider=provider, protocol=protocol, lorebook=world)
         for number in range(1, PARTS + 1):
             studio.story.append(book, f"This is part {number}. {HOSTILE} " + "Ada waited at the quay. " * 20)
@@ -115,6 +118,28 @@ def test_the_picture_stays_in_sight_and_what_was_kept_can_be_taken_back(
     page.get_by_role("slider", name="Answer").press("End")  # more than the whole context
     expect(page.locator(".whatif .note").first).to_contain_text("The fixed part of the prompt")
     expect(page.get_by_role("button", name="Keep in Plain")).to_have_count(0)
+
+
+def test_a_piece_of_the_picture_says_what_it_is_and_why(app: App, open_page: Callable[..., Page]) -> None:
+    page = open_page(app.book(1))
+    page.get_by_label("Instructions").fill("She weighs the salt.")
+    expect(page.get_by_text("lore", exact=True).and_(page.locator(".ledger *"))).to_be_visible()
+    box = page.locator(".bk-Figure").first.bounding_box()
+    assert box is not None
+    tip = page.locator(".bk-Tooltip").filter(has_text="Salt").first
+    for at in range(2, 60, 3):
+        page.mouse.move(box["x"] + at, box["y"] + 58)
+        page.wait_for_timeout(60)
+        if tip.is_visible():
+            break
+    expect(tip).to_contain_text("Salt <img")
+    expect(tip).to_contain_text("salt is in the request")
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator(".ledger .note").filter(has_text="Salt <img")).to_contain_text(
+        "salt is in the request."
+    )
+    assert page.evaluate("window.pwned") is None
 
 
 def test_what_was_left_out_says_what_it_needs(app: App, open_page: Callable[..., Page]) -> None:

@@ -39,6 +39,12 @@ _NOT_USED = frozenset({"response", "safety", "free"})
 _STAYS: dict[str, str | None] = {
     "position": "sticky", "top": "0", "z-index": "2", "background": "var(--mui-palette-background-default)",
 }  # fmt: skip
+#: In the colours of the page: Bokeh's own box is white on any. What comes from a column is escaped.
+_TIP = """
+<div style="margin: -8px -14px; padding: 8px 12px; max-width: 300px; font-size: 12px; line-height: 1.45;
+  white-space: normal; overflow-wrap: anywhere; background: var(--mui-palette-background-paper);
+  color: var(--mui-palette-text-primary)"><b>@label</b>, @tokens{0,0} tokens<br>@detail</div>
+"""
 
 
 class BudgetView(View):
@@ -90,8 +96,8 @@ class BudgetView(View):
             left="left", right="right", bottom="bottom", top="top", color="colour", line_width=0,
             nonselection_fill_alpha=0.45, hover_fill_alpha=0.75, source=self._bars,
         )  # fmt: skip
-        tips = [("", "@label"), ("tokens", "@tokens{0,0}"), ("", "@detail")]
-        plot.add_tools(HoverTool(renderers=[pieces], tooltips=tips), TapTool(renderers=[pieces]))
+        hover = HoverTool(renderers=[pieces], tooltips=_TIP, show_arrow=False)
+        plot.add_tools(hover, TapTool(renderers=[pieces]))
         return plot
 
     # What is shown.
@@ -140,7 +146,8 @@ class BudgetView(View):
     def _draw(self, shares: list[Share], sent: Sent | None) -> None:
         with pn.io.hold(self._doc):
             self._columns = bars(shares, sent.segments if sent is not None else ())
-            self._bars.data = self._columns
+            plain = [each.replace("*", "") for each in self._columns["detail"]]
+            self._bars.data = {**self._columns, "detail": plain}
             self._range.end = max(1, sum(share.tokens for share in shares))
 
     def _picked(self, _name: str, _old: object, _new: object) -> None:
