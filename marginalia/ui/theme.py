@@ -90,6 +90,7 @@ PAGE_SX: dict[str, Any] = {
         "marginRight": "14px",
     },
     "& .header a:has(.title)": {"@media (max-width: 600px)": {"display": "none !important"}},
+    "& .header .MuiToolbar-root > .MuiBox-root": {"minWidth": 0},  # a long title is shortened, not the bar
     "& .header .MuiLinearProgress-root": {"display": "none"},  # what takes long says so in its own place
     "& .header .MuiToolbar-root": {"@media (max-width: 600px)": {"padding": "0 8px 0 12px"}},
     "& .header .MuiIconButton-root": {

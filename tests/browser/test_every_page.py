@@ -18,6 +18,19 @@ pytestmark = pytest.mark.browser
 RUN = """() => axe.run(document, { resultTypes: ["violations"] }).then((found) => found.violations
   .filter(({ impact }) => impact === "serious" || impact === "critical")
   .flatMap(({ id, nodes }) => nodes.map((each) => `${id}: ${each.html.slice(0, 99)} ${each.any[0]?.message}`)))"""
+SMALL = """() => {
+  const PRESSED = "button, summary, select, [role=tab], [role=menuitem]", roots = []
+  const walk = (root) => {
+    roots.push(root)
+    for (const { shadowRoot } of root.querySelectorAll("*")) if (shadowRoot) walk(shadowRoot)
+  }
+  walk(document)
+  return roots.flatMap((root) => [...root.querySelectorAll(PRESSED)])
+    .filter((el) => el.checkVisibility({ visibilityProperty: true }))
+    .map((el) => ({ at: el.getBoundingClientRect(), name: el.ariaLabel ?? el.textContent.trim().slice(0, 40) }))
+    .filter(({ at }) => at.height && (at.height < 39 || at.left > innerWidth))
+    .map(({ at, name }) => `${name}: ${Math.round(at.width)} x ${Math.round(at.height)} at ${Math.round(at.left)}`)
+}"""
 NARROW = (
     "studio",
     "places",
@@ -26,6 +39,8 @@ NARROW = (
     "books",
     "settings",
 )  # where being narrow or dark makes a difference
+
+TELEPHONE = 600  # pixels; narrower than that, fingers press
 
 
 @pytest.fixture
@@ -45,7 +60,11 @@ def furnish(studio: Studio) -> None:
         world, name="Varro", payload="Varro keeps the ferry.", filter=TextFilter("ada")
     )
     book = studio.books.create(
-        name="The Ferry", provider=provider, protocol=protocol, lorebook=world, tags=("sea",)
+        name="The Ferry, or what the woman at the quay was waiting for all those years",
+        provider=provider,
+        protocol=protocol,
+        lorebook=world,
+        tags=("sea",),
     )
     turn = Turn(scene_setting="The quay", pov_character="Ada", present_characters="Ada")
     first = studio.story.append(book, "# The quay\n\nAda waits, and *nobody* comes.", turn=turn)
@@ -59,7 +78,7 @@ def furnish(studio: Studio) -> None:
     [(1400, "light", tuple(PAGES)), (420, "dark", NARROW)],
     ids=["wide", "narrow"],
 )
-def test_no_page_has_a_serious_fault_for_who_cannot_see_or_point(
+def test_no_page_has_a_serious_fault_for_who_cannot_see_or_point_or_has_a_finger_only(
     app: App, open_page: Callable[..., Page], width: int, theme: str, pages: tuple[str, ...]
 ) -> None:
     page = open_page(f"{app.url}?theme={theme}", width=width)
@@ -67,7 +86,7 @@ def test_no_page_has_a_serious_fault_for_who_cannot_see_or_point(
     faults: dict[str, str] = {}
     for name in pages:
         PAGES[name](page)
-        for fault in page.evaluate(RUN):
+        for fault in page.evaluate(RUN) + (page.evaluate(SMALL) if width < TELEPHONE else []):
             faults.setdefault(fault, name)
         leave(page)
     assert faults == {}

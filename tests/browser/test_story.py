@@ -56,6 +56,37 @@ def search(page: Page, query: str) -> Locator:
     return page.get_by_role("listbox", name="Hits").get_by_role("option")
 
 
+def test_the_reading_place_stays_when_a_side_makes_the_column_narrow(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db") as studio:
+        book = studio.books.create(name="Long")
+        for number in range(1, 9):
+            studio.story.append(
+                book, f"Here part {number} begins. " + "The sea had been up since noon. " * 60
+            )
+    page = open_page(start_app().book(1), width=1000, wait=False)
+    drawer = page.get_by_role("button", name="Open drawer")
+    expect(part(page, 8)).to_be_in_viewport()
+    drawer.click()
+    page.wait_for_timeout(800)
+    expect(page.get_by_role("button", name="↓ to the end")).to_be_hidden()
+    page.get_by_role("button", name="Close drawer").click()
+    page.wait_for_timeout(800)
+    fourth = part(page, 4)
+    for _ in range(4):  # what lies above gets its real height only when it has been near
+        fourth.evaluate("(el) => el.scrollIntoView({ block: 'start' })")
+        page.wait_for_timeout(200)
+    before = fourth.bounding_box()
+    drawer.click()
+    page.wait_for_timeout(800)
+    after = fourth.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] < before["width"]
+    assert abs(after["y"] - before["y"]) < 12
+
+
 def test_swipe_branch_edit_undo_and_redo(
     app: App, model: ScriptedServer, open_page: Callable[..., Page]
 ) -> None:
