@@ -72,6 +72,7 @@ COMMANDS: Mapping[str, str] = {
     "backup list": "List the copies of the database.",
     "backup verify": "Read everything in copies of the database.",
     "backup put-back": "Put a copy in the place of the database, which is moved aside.",
+    "backup mend": "Save what a damaged journal holds up to the damaged place; the files are moved aside.",
     "user": "Who may sign in to `marginalia serve --auth`.",
     "user add": "Let somebody sign in, or change a password; it is typed, or piped in.",
     "user remove": "Let somebody in no longer; the books stay.",

@@ -207,10 +207,10 @@ class _Pages(FPDF):
             for run in runs:
                 self._run(paragraph, replace(run, text=set_alone(run.text)), size)
             return
-        settings = cast("dict[str, Any]", self.text_shaping)
-        settings["paragraph_direction"] = direction_of(runs)
+        shaping = cast("dict[str, Any]", self.text_shaping)
+        shaping["paragraph_direction"] = direction_of(runs)
         for run, direction in in_one_direction(runs):
-            settings["fragment_direction"] = direction
+            shaping["fragment_direction"] = direction
             self._run(paragraph, run, size)
 
     def _run(self, paragraph: PdfParagraph, run: Run, size: float) -> None:
