@@ -26,7 +26,9 @@ def test_the_sample_book_can_be_read_and_gone_on_with(store: Store) -> None:
     assert manuscript.provider is not None
     assert (manuscript.provider.kind, manuscript.provider.max_context) == ("bundled", 8192)
     assert manuscript.protocol is not None
-    assert manuscript.protocol.sampling == Sampling(temperature=0.7, top_p=0.9)
+    assert manuscript.protocol.sampling == Sampling(
+        temperature=0.7, top_p=0.9, frequency_penalty=0.4, presence_penalty=0.3
+    )
 
 
 def test_its_lore_shows_every_everyday_kind_of_entry(store: Store) -> None:
