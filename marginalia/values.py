@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NewType, TypeAlias, cast
+from typing import Any, Literal, NewType, TypeAlias, TypeVar, cast
 
 BookId = NewType("BookId", int)
 PartId = NewType("PartId", int)
@@ -17,6 +17,10 @@ ProtocolId = NewType("ProtocolId", int)
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 Syntax: TypeAlias = Literal["macros", "jinja"]
+Progress: TypeAlias = Callable[[float], None]
+"""Is told now and then which share of something is done, from 0 to 1; what it raises ends that."""
+
+T = TypeVar("T")
 
 
 class Nothing(Mapping[str, Any]):
@@ -270,3 +274,14 @@ def resolve_limits(provider: Provider | None, protocol: Protocol | None) -> Limi
 
 def _positive(*candidates: int | None) -> int:
     return next((number for number in candidates if number is not None and number > 0), 0)
+
+
+def untold(_share: float, /) -> None:
+    """The :data:`Progress` that nobody asked for."""
+
+
+def counted(items: Sequence[T], progress: Progress, *, begin: float = 0.0, end: float = 1.0) -> Iterator[T]:
+    """*items*, one by one, while *progress* is told how far they have come between *begin* and *end*."""
+    for at, item in enumerate(items):
+        progress(begin + (end - begin) * at / len(items))
+        yield item

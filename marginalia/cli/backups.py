@@ -29,8 +29,7 @@ def run(options: Namespace, talk: Talk) -> int:
 def _book(options: Namespace, talk: Talk) -> int:
     with studio_for(options) as studio:
         book = book_called(studio, options.book)
-        talk.step(f"Backing up {book.name!r}")
-        data = studio.books.backup(book)
+        data = studio.books.backup(book, progress=talk.sharing(f"Backing up {book.name!r}"))
         contents = studio.books.contents(data)
     talk.done()
     target = options.output or Path(f"{file_name(book.name)}-{contents.created:%Y%m%d-%H%M%S}{SUFFIX}")
@@ -61,12 +60,12 @@ def _restore(options: Namespace, talk: Talk) -> int:
     with studio_for(options) as studio:
         talk.step("Checking the backup")
         contents = studio.books.contents(data)
-        talk.step(f"Restoring {contents.name!r}")
+        progress = talk.sharing(f"Restoring {contents.name!r}")
         if options.into is None:
-            book = studio.books.clone(data, name=options.name)
+            book = studio.books.clone(data, name=options.name, progress=progress)
         else:
             target = book_called(studio, options.into)
-            book = studio.books.restore(target, data, story_only=options.story_only)
+            book = studio.books.restore(target, data, story_only=options.story_only, progress=progress)
     talk.done()
     talk.say(f"{book.name} (book {book.id})")
     talk.note(_counts(contents))

@@ -25,7 +25,7 @@ def _story(options: Namespace, talk: Talk) -> int:
     kind = format_named(options.format or suffix or "epub")
     with studio_for(options) as studio:
         book = book_called(studio, options.book)
-        talk.step(f"Writing {book.name!r} as {kind.name}")
+        progress = talk.sharing(f"Writing {book.name!r} as {kind.name}")
         data = studio.story.export(
             book,
             kind.key,
@@ -37,6 +37,7 @@ def _story(options: Namespace, talk: Talk) -> int:
             title_page=not options.no_title_page,
             contents=False if options.no_contents else None,
             breaks=options.breaks,
+            progress=progress,
         )
     _deliver(data, path or Path(file_name(book.name) + kind.suffix), options, talk)
     talk.note(f"{kind.name}, {sized(len(data))}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from marginalia.values import Progress
+
 
 class Talk:
     """Says things to the two streams; a terminal that lacks a character gets ``?`` in its place."""
@@ -20,10 +22,23 @@ class Talk:
     def step(self, text: str) -> None:
         """What is being done now. On a terminal the next step takes its place."""
         if self._progress.isatty():
-            _print(f"\r\x1b[2K{text} …", self._progress, end="")
-            self._open_line = True
+            self._over(f"{text} …")
         else:
             _print(f"{text} …", self._progress)
+
+    def sharing(self, text: str) -> Progress:
+        """:meth:`step`, with how far it is behind it on a terminal."""
+        self.step(text)
+        shown = -1
+
+        def progress(share: float) -> None:
+            nonlocal shown
+            percent = int(100 * share)
+            if percent > shown and self._progress.isatty():
+                shown = percent
+                self._over(f"{text} … {percent} %")
+
+        return progress
 
     def note(self, text: str) -> None:
         """Something worth knowing."""
@@ -37,6 +52,11 @@ class Talk:
     def done(self) -> None:
         """The last step is over."""
         self._end_line()
+
+    def _over(self, text: str) -> None:
+        """Write in the place of the last line."""
+        _print(f"\r\x1b[2K{text}", self._progress, end="")
+        self._open_line = True
 
     def _end_line(self) -> None:
         if self._open_line:

@@ -29,7 +29,8 @@ from marginalia.export.blocks import (
 )
 from marginalia.export.docx_xml import bookmark, field_code, field_mark, link, right_to_left
 from marginalia.export.manuscript import Manuscript
-from marginalia.export.reading import read
+from marginalia.export.reading import HERE, read
+from marginalia.values import counted
 
 _WHOLE = 1 << 60
 _FONT = "Georgia"
@@ -53,7 +54,9 @@ def write(manuscript: Manuscript) -> bytes:
     lines = outline(chapters(blocks, longest=_WHOLE)) if manuscript.contents else ()
     if lines:
         _contents(document, lines, apart=manuscript.title_page)
-    _Writer(document, apart=manuscript.title_page or bool(lines)).write(blocks)
+    _Writer(document, apart=manuscript.title_page or bool(lines)).write(
+        counted(blocks, manuscript.progress, begin=HERE, end=0.9)
+    )
     raw = io.BytesIO()
     document.save(raw)
     return raw.getvalue()

@@ -15,7 +15,8 @@ from marginalia.export.blocks import Chapter, Line, chapters, outline
 from marginalia.export.manuscript import Manuscript
 from marginalia.export.markup import markup
 from marginalia.export.pages import page, safe
-from marginalia.export.reading import read
+from marginalia.export.reading import HERE, read
+from marginalia.values import counted
 
 _LONGEST = 120_000  # characters of one file; readers lay out a whole file at once
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the same story is the same file
@@ -42,7 +43,7 @@ def write(manuscript: Manuscript) -> bytes:
     }
     if manuscript.title_page:
         contents["EPUB/title.xhtml"] = page("title.xhtml.jinja", manuscript=manuscript)
-    for file in files:
+    for file in counted(files, manuscript.progress, begin=HERE):
         story = safe(markup(file.chapter.blocks) or "<p></p>")
         text = page("chapter.xhtml.jinja", manuscript=manuscript, title=file.title, story=story)
         contents[f"EPUB/{file.name}"] = text

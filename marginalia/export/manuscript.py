@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from marginalia.errors import InvalidInput
+from marginalia.values import Progress, untold
 
 # XML has no place for these, or discourages them, and no reader shows them (XML 1.0, section 2.2); the last two of each
 # plane and U+FDD0 to U+FDEF are no characters (Unicode, section 23.7).
@@ -24,7 +25,8 @@ class Manuscript:
 
     ``texts`` are Markdown, one per part, none blank. ``made`` goes into formats that have a place for a date;
     ``identifier`` is the same for every edition of one book; ``language`` is a BCP 47 tag. ``contents`` puts a table of
-    contents where the story has headings; ``breaks`` puts a scene break between parts.
+    contents where the story has headings; ``breaks`` puts a scene break between parts. ``progress`` is told how far the
+    writing is; what it raises ends that.
     """
 
     title: str
@@ -36,6 +38,7 @@ class Manuscript:
     title_page: bool = True
     contents: bool = True
     breaks: bool = False
+    progress: Progress = field(default=untold, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", self.language):

@@ -27,7 +27,8 @@ from marginalia.export.fonts import (
     with_plain_blanks,
 )
 from marginalia.export.manuscript import Manuscript
-from marginalia.export.reading import read
+from marginalia.export.reading import HERE, read
+from marginalia.values import counted
 
 _PAPER = (148.0, 210.0)  # millimetres
 _SIZE = 10.5
@@ -66,7 +67,7 @@ def _written(pages: _Pages, manuscript: Manuscript) -> bytes:
         pages.insert_toc_placeholder(_contents, pages=needed, reset_page_indices=False)
     else:
         pages.add_page()
-    pages.story(blocks)
+    pages.story(counted(blocks, manuscript.progress, begin=HERE, end=0.9))
     return bytes(pages.output())
 
 

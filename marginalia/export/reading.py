@@ -14,19 +14,21 @@ from markdown_it.token import Token
 
 from marginalia.export.blocks import Block, Code, Heading, Listing, Paragraph, Quote, Rule, Run
 from marginalia.export.manuscript import Manuscript
+from marginalia.values import counted
 
 # The same reading as on the page: a line that ends is a line that ends.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough"])
 # What programs that check files take for a host or an address of mail; others they call an error of the whole file.
 _HOST = re.compile(r"[a-z0-9._~-]+|[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE)
 _MAIL = re.compile(r"[^@\s%]+@[^@\s%]+")
+HERE = 0.1  # the share of the work that reading is, in most formats
 _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
 def read(manuscript: Manuscript) -> tuple[Block, ...]:
     """All blocks of the story in their order, the headings with anchors that are the same at every export."""
     blocks: list[Block] = []
-    for text in manuscript.texts:
+    for text in counted(manuscript.texts, manuscript.progress, end=HERE):
         if blocks and manuscript.breaks:
             blocks.append(Rule())
         blocks.extend(read_text(text))

@@ -13,7 +13,7 @@ from marginalia.store.drafts import tell_story
 from marginalia.store.rows import pages_of
 from marginalia.store.session import Change
 from marginalia.store.tables import BOOKS, PROTOCOLS, PROVIDERS, changed
-from marginalia.values import Book, BookId, ProtocolId, ProviderId
+from marginalia.values import Book, BookId, ProtocolId, ProviderId, untold
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from marginalia.store.pages import Pages
     from marginalia.store.session import ChangeKind, Session, Transaction
     from marginalia.store.tables import R, Table
+    from marginalia.values import Progress
 
 
 class Backups:
@@ -46,12 +47,14 @@ class Backups:
         *,
         story_only: bool = False,
         kept: BookBackup | None = None,
+        progress: Progress = untold,
     ) -> Book:
         """Put the story of a backup in the place of a book's, and with it all else unless *story_only*.
 
         All of it or nothing. Provider and protocol are linked by uid, then by name among the user's own, else they stay
         (spec/semantics.md, B1 105). *kept* is a backup of the book as it stands; where the story went on since, nothing
-        is replaced. Raises ``NotFound``, or ``Busy`` while the book is being written to and where it went on.
+        is replaced. *progress* is told how far it is; what it raises leaves everything as it was. Raises ``NotFound``,
+        or ``Busy`` while the book is being written to and where it went on.
         """
         number, backup, now = _number(book), checked.backup, self._desk.clock()
 
@@ -69,13 +72,17 @@ class Backups:
                 )
             if not story_only:
                 record = BOOKS.update(transaction, self._restored(transaction, record, backup, now), now)
+            progress(0.1)
             clear_story(transaction, number)
-            return self._fill(transaction, record, backup, keep_variables=story_only)
+            return self._fill(transaction, record, backup, keep_variables=story_only, progress=progress)
 
         return self._desk.database.write(work)
 
-    def plant(self, checked: Checked, *, name: str | None = None) -> Book:
-        """A new book from a backup, all of it or nothing; identifiers are kept where they are free."""
+    def plant(self, checked: Checked, *, name: str | None = None, progress: Progress = untold) -> Book:
+        """A new book from a backup, all of it or nothing; identifiers are kept where they are free.
+
+        *progress* is told how far it is; what it raises leaves everything as it was.
+        """
         backup, now = checked.backup, self._desk.clock()
 
         def work(transaction: Transaction) -> Book:
@@ -84,7 +91,7 @@ class Backups:
             fresh = Book(uid=uid, owner=self._desk.user, created=backup.book.created)
             book = self._restored(transaction, fresh, backup, now)
             record = BOOKS.insert(transaction, changed(book, name=name or backup.book.name), now)
-            return self._fill(transaction, record, backup, keep_variables=False)
+            return self._fill(transaction, record, backup, keep_variables=False, progress=progress)
 
         return self._desk.database.write(work)
 
@@ -139,10 +146,18 @@ class Backups:
         )
 
     def _fill(
-        self, transaction: Transaction, record: Book, backup: BookBackup, *, keep_variables: bool
+        self,
+        transaction: Transaction,
+        record: Book,
+        backup: BookBackup,
+        *,
+        keep_variables: bool,
+        progress: Progress,
     ) -> Book:
         entries = entry_numbers(transaction, backup, self._desk.user)
-        leaf = write_story(transaction, record.id, backup, new_uid=self._desk.new_uid, entries=entries)
+        leaf = write_story(
+            transaction, record.id, backup, new_uid=self._desk.new_uid, entries=entries, progress=progress
+        )
         variables = record.global_variables if keep_variables else backup.book.variables
         moved = BOOKS.move(transaction, record, leaf=leaf, shared=dict(variables))
         tell_story(transaction, record.id)

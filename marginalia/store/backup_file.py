@@ -34,6 +34,7 @@ from marginalia.store.backup_records import (
     VersionRow,
 )
 from marginalia.store.codec import plain
+from marginalia.values import Progress, counted, untold
 
 FORMAT = "marginalia-book"
 VERSION = 1
@@ -74,18 +75,20 @@ class _Heads:
     protocol: NamedRow | None = None
 
 
-def pack(backup: BookBackup, *, now: datetime, made_by: str) -> bytes:
-    """The file of *backup*; *made_by* names the version of Marginalia."""
+def pack(backup: BookBackup, *, now: datetime, made_by: str, progress: Progress = untold) -> bytes:
+    """The file of *backup*; *made_by* names the version of Marginalia, *progress* is told how far it is."""
     heads = _Heads(book=backup.book, provider=backup.provider, protocol=backup.protocol)
     members = {_BOOK: _json(heads)}
-    members |= {f"{name}.jsonl": _json_lines(getattr(backup, name)) for name in _LINES}
+    lines = counted(tuple(_LINES), progress, end=0.5)
+    members |= {f"{name}.jsonl": _json_lines(getattr(backup, name)) for name in lines}
     prints = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     manifest = Manifest(
         format=FORMAT, version=VERSION, name=backup.book.name, created=now, made_by=made_by, files=prints
     )
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {_MANIFEST: _json(manifest), **members}.items():
+        told = ((_MANIFEST, _json(manifest)), *members.items())
+        for name, content in counted(told, progress, begin=0.5):
             info = zipfile.ZipInfo(name, _STAMP)
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, content)
@@ -100,8 +103,8 @@ def is_backup(data: bytes) -> bool:
         return False
 
 
-def unpack(data: bytes) -> tuple[Manifest, BookBackup]:
-    """The backup in a file, checked to the last byte.
+def unpack(data: bytes, progress: Progress = untold) -> tuple[Manifest, BookBackup]:
+    """The backup in a file, checked to the last byte; *progress* is told how far that is.
 
     Raises:
         FormatError: it is something else, damaged, or was made by a newer version.
@@ -115,12 +118,12 @@ def unpack(data: bytes) -> tuple[Manifest, BookBackup]:
             f"This backup has version {manifest.version} of the format, and this Marginalia reads up to {VERSION}. "
             "Install the newest version and try again."
         )
-    members = {
-        name: _checked(archive, name, manifest) for name in (_BOOK, *(f"{each}.jsonl" for each in _LINES))
-    }
+    names = (_BOOK, *(f"{each}.jsonl" for each in _LINES))
+    members = {name: _checked(archive, name, manifest) for name in counted(names, progress, end=0.5)}
     heads = _decoded(members[_BOOK], _Heads, _BOOK)
     lines: dict[str, Any] = {
-        name: _decoded_lines(members[f"{name}.jsonl"], row, name) for name, row in _LINES.items()
+        name: _decoded_lines(members[f"{name}.jsonl"], row, name)
+        for name, row in counted(tuple(_LINES.items()), progress, begin=0.5)
     }
     return manifest, BookBackup(book=heads.book, provider=heads.provider, protocol=heads.protocol, **lines)
 

@@ -13,14 +13,14 @@ from marginalia.store.journal import forget_steps
 from marginalia.store.memory import Key
 from marginalia.store.pages import pages_key
 from marginalia.store.searchable import searchable_key
-from marginalia.values import PartId
+from marginalia.values import PartId, untold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from marginalia.store.backup_records import BookBackup, PartRow, ReceiptRow, TrashRow, VersionRow
     from marginalia.store.session import Transaction
-    from marginalia.values import BookId
+    from marginalia.values import BookId, Progress
 
 _BATCH = 2000  # rows of one statement
 _STORY_TABLES = ("part_text", "search_text", "part", "receipt", "summary", "draft")
@@ -75,15 +75,21 @@ def write_story(
     *,
     new_uid: Callable[[], str],
     entries: Mapping[int, int],
+    progress: Progress = untold,
 ) -> PartId | None:
     """Store the parts, versions, receipts, summaries and trash of *backup* in *book*; returns the active leaf's id.
 
     *entries* leads from the entries of the backup to those that stand for them here. The old story is still there.
     """
+    progress(0.2)
     numbers = _numbered(transaction, book, backup, new_uid, entries)
+    progress(0.4)
     _write_parts(transaction, book, backup, numbers)
+    progress(0.5)
     _write_versions(transaction, book, backup.versions, numbers)
+    progress(0.8)
     _write_receipts(transaction, book, backup.receipts, numbers)
+    progress(0.95)
     _write_summaries(transaction, book, backup, numbers)
     _write_trash(transaction, book, backup.trash, numbers)
     transaction.forget(pages_key(book))

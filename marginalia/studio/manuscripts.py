@@ -6,7 +6,7 @@ from marginalia.export import Manuscript, chosen, export
 from marginalia.store import Store
 from marginalia.store.story import Story
 from marginalia.story.parts import Part
-from marginalia.values import Book, BookId, PartId
+from marginalia.values import Book, BookId, PartId, Progress, untold
 
 
 class Manuscripts(Story):
@@ -29,13 +29,15 @@ class Manuscripts(Story):
         title_page: bool = True,
         contents: bool | None = None,
         breaks: bool = False,
+        progress: Progress = untold,
     ) -> bytes:
         """The active branch (or the one down to *leaf*) as Markdown, text, HTML, EPUB, DOCX or PDF.
 
         *first* and *last* count the parts that have text, from 1. The title is the book's name unless given;
         *contents* adds a table of contents where the story has headings (left out: with a title page), *breaks* a scene
         break between parts. Nothing but the story is in it. Takes up to some seconds for a long
-        book; see :data:`marginalia.export.FORMATS`.
+        book, a PDF in letters that join up to some minutes; *progress* is told how far it is, and ends it with what it
+        raises. See :data:`marginalia.export.FORMATS`.
 
         Raises:
             InvalidInput: there is no such format, range or language, or no font for a PDF of this story.
@@ -52,6 +54,7 @@ class Manuscripts(Story):
             title_page=title_page,
             contents=title_page if contents is None else contents,
             breaks=breaks,
+            progress=progress,
         )
         return self._written(manuscript, format)
 

@@ -16,7 +16,7 @@ from marginalia.store.backup_records import BookBackup
 from marginalia.store.files import write_whole
 from marginalia.store.repositories import Books
 from marginalia.studio.names import file_name
-from marginalia.values import Book, BookId
+from marginalia.values import Book, BookId, Progress, untold
 
 BACKUPS = "backups"
 BEFORE_RESTORE = "before-restore"
@@ -69,19 +69,29 @@ class Bookshelf(Books):
         self._apart = apart
         self._writing = writing
 
-    def backup(self, book: Book | BookId) -> bytes:
+    def backup(self, book: Book | BookId, *, progress: Progress = untold) -> bytes:
         """The backup of a book, as a file's contents; raises ``NotFound``.
 
-        An answer that is just being written is in it as far as it has come.
+        An answer that is just being written is in it as far as it has come. *progress* is told how far the work is,
+        here as in :meth:`restore` and :meth:`clone`; what it raises ends it, and nothing was changed.
         """
-        return pack(self._backups.take(book), now=self._desk.clock(), made_by=self._made_by)
+        taken = self._backups.take(book)
+        part = _part_of(progress, 0.3, 1.0)
+        return pack(taken, now=self._desk.clock(), made_by=self._made_by, progress=part)
 
     def contents(self, data: bytes) -> BackupContents:
         """What is in a backup, checked to the last row, without storing anything; raises ``FormatError``."""
         manifest, found = _read(data)
         return _contents(manifest, found, self._backups.links(found.backup))
 
-    def restore(self, record: Book | int, data: bytes | None = None, *, story_only: bool = False) -> Book:
+    def restore(
+        self,
+        record: Book | int,
+        data: bytes | None = None,
+        *,
+        story_only: bool = False,
+        progress: Progress = untold,
+    ) -> Book:
         """Bring a book back: from the trash, or with *data* to what a backup of it (or of another book) holds.
 
         With *story_only* name, lore, prompts and all other settings stay as they are. The backup is checked whole
@@ -96,16 +106,23 @@ class Bookshelf(Books):
         """
         if data is None:
             return super().restore(record)
-        _, found = _read(data)
+        _, found = _read(data, _part_of(progress, 0.0, 0.3))
         book = self.get(record)
         if self._writing(book.id):
             raise Busy(
                 "This book is being written to just now. Wait until it is done, or stop the generation first."
             )
         kept = self._keep(book)
-        return self._backups.apply(book, found, story_only=story_only, kept=kept)
+        part = _part_of(progress, 0.5, 1.0)
+        return self._backups.apply(book, found, story_only=story_only, kept=kept, progress=part)
 
-    def clone(self, source: Book | BookId | bytes, *, name: str | None = None) -> Book:
+    def clone(
+        self,
+        source: Book | BookId | bytes,
+        *,
+        name: str | None = None,
+        progress: Progress = untold,
+    ) -> Book:
         """A new book that has everything a book, or a backup, has; raises like :meth:`restore`.
 
         Identifiers are kept where they are free, so that a backup opened in an empty installation gives the same book.
@@ -113,8 +130,9 @@ class Bookshelf(Books):
         if name is not None and not name.strip():
             raise InvalidInput("A book needs a name, and a blank one would not be found again.")
         data = source if isinstance(source, bytes) else self.backup(source)
-        _, found = _read(data)
-        return self._backups.plant(found, name=None if name is None else name.strip())
+        _, found = _read(data, _part_of(progress, 0.0, 0.5))
+        part = _part_of(progress, 0.5, 1.0)
+        return self._backups.plant(found, name=None if name is None else name.strip(), progress=part)
 
     def _keep(self, book: Book) -> BookBackup | None:
         """Write a backup of *book* to the folder, and return it; ``None`` where there is no folder."""
@@ -136,8 +154,12 @@ class Bookshelf(Books):
         return backup
 
 
-def _read(data: bytes) -> tuple[Manifest, Checked]:
-    manifest, backup = unpack(data)
+def _part_of(progress: Progress, begin: float, end: float) -> Progress:
+    return lambda share: progress(begin + (end - begin) * share)
+
+
+def _read(data: bytes, progress: Progress = untold) -> tuple[Manifest, Checked]:
+    manifest, backup = unpack(data, progress)
     return manifest, checked(backup)
 
 

@@ -12,6 +12,7 @@ from marginalia.store.backup_file import is_backup
 from marginalia.studio.names import file_name
 from marginalia.ui.preferences import read_preferences
 from marginalia.ui.words import ago, count
+from marginalia.values import untold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from marginalia.studio import Studio
     from marginalia.studio.lorebooks import Upload
     from marginalia.ui.reading import Library
-    from marginalia.values import Book, BookId
+    from marginalia.values import Book, BookId, Progress
 
 _OPENED = "books.opened"
 _BACKUP = ".marginalia"
@@ -102,7 +103,13 @@ def formats(studio: Studio) -> list[tuple[str, str]]:
     return own + [(each.key, each.name) for each in studio.extensions.exporters]
 
 
-def exported(studio: Studio, book: BookId, form: str, options: Mapping[str, Any] | None = None) -> Departure:
+def exported(
+    studio: Studio,
+    book: BookId,
+    form: str,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress = untold,
+) -> Departure:
     """The story of a book as a file; raises ``InvalidInput`` for a format that there is not, or a range that cannot be.
 
     *options* are what the page's form has: ``first``, ``last``, ``author`` as texts, the rest as switches.
@@ -113,7 +120,8 @@ def exported(studio: Studio, book: BookId, form: str, options: Mapping[str, Any]
         raise InvalidInput("This format is no longer there: the extension that wrote it is switched off.")
     name = file_name(studio.books.get(book).name)
     return Departure(
-        name=name + suffixes[form], data=studio.story.export(book, form, **_export_options(options or {}))
+        name=name + suffixes[form],
+        data=studio.story.export(book, form, progress=progress, **_export_options(options or {})),
     )
 
 
@@ -130,9 +138,9 @@ def _part_number(typed: str) -> int | None:
     return int(text) if text else None
 
 
-def backed_up(studio: Studio, book: BookId) -> Departure:
+def backed_up(studio: Studio, book: BookId, progress: Progress = untold) -> Departure:
     """Everything a book has, as one file."""
-    data = studio.books.backup(book)
+    data = studio.books.backup(book, progress=progress)
     return Departure(name=file_name(studio.books.get(book).name) + _BACKUP, data=data)
 
 

@@ -5,16 +5,45 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import CancelledError
+from threading import Event
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar
+
+from marginalia.values import Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_TELLING = 0.2  # seconds from one word of progress to the next
 _log = logging.getLogger(__name__)
 
 
 async def aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The result of *function*, called on a thread, so that the event loop of all sessions goes on meanwhile."""
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def stoppable(function: Callable[[Progress], T], told: Callable[[float], None]) -> T:
+    """:func:`aside` for what tells how far it is: *told* hears it on the loop, now and then.
+
+    Where the task that waits for it is cancelled, the work ends at the next thing that it tells.
+    """
+    loop, stopped = asyncio.get_running_loop(), Event()
+    last = monotonic()
+
+    def progress(share: float) -> None:
+        nonlocal last
+        if stopped.is_set():
+            raise CancelledError
+        if monotonic() - last >= _TELLING:
+            last = monotonic()
+            loop.call_soon_threadsafe(told, share)
+
+    try:
+        return await asyncio.to_thread(function, progress)
+    except asyncio.CancelledError:
+        stopped.set()
+        raise
 
 
 class Errands:

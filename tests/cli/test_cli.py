@@ -353,5 +353,21 @@ def test_a_terminal_that_lacks_a_character_gets_a_question_mark() -> None:
     assert out.getvalue() == "Gr??e\n"
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_far_it_is_and_a_file_does_not() -> None:
+    for out, said in (
+        (Terminal(), ["Writing …", "Writing … 10 %", "Writing … 90 %"]),
+        (StringIO(), ["Writing …\n"]),
+    ):
+        progress = Talk(StringIO(), out).sharing("Writing")
+        for share in (0.1, 0.101, 0.9):
+            progress(share)
+        assert [each for each in out.getvalue().split("\r\x1b[2K") if each] == said
+
+
 def test_sizes_are_for_people() -> None:
     assert [sized(size) for size in (1500, 2_500_000, 3_000_000_000)] == ["2 kB", "2.5 MB", "3.0 GB"]

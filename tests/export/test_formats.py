@@ -133,6 +133,31 @@ def test_the_first_member_of_an_epub_is_its_type_uncompressed() -> None:
     assert data[30:58] == b"mimetypeapplication/epub+zip"
 
 
+class Enough(Exception):
+    """What a listener to progress raises to end the writing."""
+
+
+@pytest.mark.parametrize("key", FORMATS)
+def test_writing_tells_how_far_it_is_and_ends_when_it_is_told_to(key: str) -> None:
+    texts = [f"# Chapter {number}\n\nShe waits." for number in range(30)]
+    told: list[float] = []
+    export(manuscript(*texts, progress=told.append), key)
+    assert told == sorted(told)
+    assert len(told) >= 30
+    assert 0 <= told[0] <= told[-1] <= 1
+    for at in (1, len(told) // 2, len(told)):
+        heard: list[float] = []
+
+        def hear(share: float, heard: list[float] = heard, at: int = at) -> None:
+            heard.append(share)
+            if len(heard) == at:
+                raise Enough
+
+        with pytest.raises(Enough):
+            export(manuscript(*texts, progress=hear), key)
+        assert len(heard) == at
+
+
 @given(st.text(max_size=300), st.text(max_size=30))
 @settings(max_examples=40)
 def test_an_epub_is_well_formed_whatever_is_in_it(text: str, title: str) -> None:

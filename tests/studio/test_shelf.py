@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import marginalia as mg
 from marginalia.testing import Pause, ScriptedServer, Stream, WordTokenizer
+from marginalia.values import Progress
 
 START = datetime(2027, 1, 1, 10, 0, tzinfo=UTC)
 
@@ -112,6 +114,46 @@ def test_a_backup_that_is_none_replaces_nothing(studio: mg.Studio, book: mg.Book
 def test_restore_without_data_brings_a_deleted_book_back(studio: mg.Studio, book: mg.Book) -> None:
     studio.books.delete(book)
     assert studio.books.restore(book).id == book.id
+
+
+def steps_of(work: Callable[[Progress], object]) -> list[float]:
+    told: list[float] = []
+    work(told.append)
+    assert told == sorted(told)
+    assert 0 <= told[0] <= told[-1] <= 1
+    return told
+
+
+def stopped_at(work: Callable[[Progress], object], at: int) -> None:
+    told: list[float] = []
+
+    def tell(share: float) -> None:
+        told.append(share)
+        if len(told) > at:
+            raise CancelledError
+
+    with pytest.raises(CancelledError):
+        work(tell)
+
+
+def test_backups_and_the_way_back_tell_how_far_they_are_and_change_nothing_when_they_are_ended(
+    studio: mg.Studio, book: mg.Book
+) -> None:
+    data = studio.books.backup(book)
+    studio.story.append(book, "Later.")
+    before = [each.name for each in studio.books.all()]
+    works: list[Callable[[Progress], object]] = [
+        lambda progress: studio.books.backup(book, progress=progress),
+        lambda progress: studio.books.restore(book, data, progress=progress),
+        lambda progress: studio.books.clone(data, name="Twin", progress=progress),
+    ]
+    for number, work in enumerate(works):
+        for at in range(18):
+            stopped_at(work, at)
+            assert texts(studio, book) == ["Root.", "Later."], number
+            assert [each.name for each in studio.books.all()] == before
+    assert all(len(steps_of(work)) >= 18 for work in works)
+    assert texts(studio, book) == ["Root."]
 
 
 def test_a_clone_is_made_of_a_book_or_of_a_backup(studio: mg.Studio, book: mg.Book) -> None:

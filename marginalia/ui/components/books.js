@@ -14,8 +14,8 @@ export function render({ model }) {
   dialog.addEventListener("dragover", (event) => { event.preventDefault(); dialog.classList.add("drop") })
   dialog.addEventListener("dragleave", (event) => { if (!dialog.contains(event.relatedTarget)) dialog.classList.remove("drop") })
   dialog.addEventListener("drop", (event) => { event.preventDefault(); dialog.classList.remove("drop"); take([...event.dataTransfer.files]) })
-  let data = { rows: [], formats: [] }, chosen = 0, busy = false, pieces = [], sent = null, asked = null, job = 0, ticking = null
-  const finished = (text) => { clearInterval(ticking); if (sent) sent.textContent = text }
+  let data = { rows: [], formats: [] }, chosen = 0, busy = false, pieces = [], sent = null, asked = null, job = 0, ticking = null, at = null
+  const finished = (text) => { clearInterval(ticking); const place = at?.isConnected ? at : sent; if (place) place.textContent = text; at = null }
   const plural = (number, one) => `${figure(number)} ${one}${number === 1 ? "" : "s"}`
 
   function rows() {
@@ -26,7 +26,7 @@ export function render({ model }) {
       h("span", { class: "quiet figure under" }, [plural(row.words, "word"), ...row.tags].join(" · ")))), ...(found.length ? [] : [h("p", { class: "quiet" }, data.rows.length ? "No book is called like that." : "There is no book yet. Make one, or drop files here.")]))
   }
   function shelf(message) {
-    data = message; chosen = message.chosen ?? 0; busy = false; progress.hidden = true; wrong(""); note.textContent = message.note
+    clearInterval(ticking); at = null; data = message; chosen = message.chosen ?? 0; busy = false; progress.hidden = true; wrong(""); note.textContent = message.note
     if (message.fresh) { find.value = ""; name.value = ""; making.hidden = true; dialog.querySelector(".reports")?.remove() }
     rows(); draw()
     trash.hidden = !message.trash.length
@@ -34,18 +34,21 @@ export function render({ model }) {
     if (!dialog.open) { dialog.showModal(); find.focus() }
   }
   const section = (title, ...kids) => h("section", {}, h("h4", {}, title), ...kids)
+  // What takes long: how far it is, for how long, and Stop.
+  function working(place, doing, stopped) {
+    const told = h("span", place === asked ? { role: "status" } : {}, doing), since = performance.now(); clearInterval(ticking); job += 1
+    place.share = null
+    place.tell = () => { told.textContent = `${doing} ${place.share === null ? "" : `${Math.round(100 * place.share)} %, `}${Math.round((performance.now() - since) / 1000)} s` }
+    ticking = setInterval(place.tell, 1000)
+    place.replaceChildren(told, " ", button("Stop", () => { job += 1; clearInterval(ticking); place.replaceChildren(stopped); say("halt") })); place.told = told; at = place
+  }
   function draw() {
     const row = data.rows.find((each) => each.id === chosen)
     if (!row) { page.replaceChildren(); return }
     const id = row.id, format = h("select", { "aria-label": "Format" }, data.formats.map(([value, label]) => h("option", { value }, label)))
     const called = h("input", { type: "text", value: row.name, "aria-label": "Name of the book", autocomplete: "off" })
     sent = h("p", { class: "quiet", role: "status" }); asked = h("div", { class: "asked" })
-    const fetch = (what, more = {}) => {
-      const told = h("span", {}, "writing…"), since = performance.now(); clearInterval(ticking)
-      ticking = setInterval(() => { told.textContent = `writing… ${Math.round((performance.now() - since) / 1000)} s` }, 1000)
-      sent.replaceChildren(told, " ", button("Stop", () => { finished("Stopped; nothing was sent."); say("halt") })); sent.told = told
-      pieces = []; say(what, { id, job: ++job, ...more })
-    }
+    const fetch = (what, more = {}) => { working(sent, "writing…", "Stopped; nothing was sent."); pieces = []; say(what, { id, job, ...more }) }
     const number = (label, more) => h("label", { class: "short" }, label, h("input", { type: "text", inputMode: "numeric", autocomplete: "off", ...more }))
     const tick = (label, checked) => { const input = h("input", { type: "checkbox", checked }); return [input, h("label", { class: "check" }, input, label)] }
     const from = number("From part", { placeholder: "1" }), to = number("to", { placeholder: String(row.parts) }), author = number("Author", { inputMode: "text" })
@@ -76,7 +79,7 @@ export function render({ model }) {
   function inside(message) {
     busy = false; progress.hidden = true
     if (message.id !== chosen) return
-    asked.replaceChildren(...message.lines.map((line) => h("p", {}, line)), h("p", {}, "Shall it stand in the place of this book? What stands there now is kept as a backup beside the database."), h("div", { class: "line" }, h("button", { class: "go", type: "button", onclick: () => say("replace", { id: message.id }) }, "Replace the book"), button("Leave it", () => asked.replaceChildren())))
+    asked.replaceChildren(...message.lines.map((line) => h("p", {}, line)), h("p", {}, "Shall it stand in the place of this book? What stands there now is kept as a backup beside the database."), h("div", { class: "line" }, h("button", { class: "go", type: "button", onclick: () => { working(asked, "replacing…", "Stopped; the book is as it was, unless that was done already."); say("replace", { id: message.id, job }) } }, "Replace the book"), button("Leave it", () => asked.replaceChildren())))
     asked.scrollIntoView({ block: "nearest" })
   }
   function download(message) {
@@ -87,7 +90,8 @@ export function render({ model }) {
   }
   const say = connect(model, {
     shelf, arrived, inside, sent: download, close: () => dialog.close(),
-    piece: (message) => { if (message.job !== job) return; pieces.push(Uint8Array.from(atob(message.data), (each) => each.charCodeAt(0))); clearInterval(ticking); if (sent?.told) sent.told.textContent = `${Math.round(100 * message.share)} %` },
+    piece: (message) => { if (message.job !== job) return; pieces.push(Uint8Array.from(atob(message.data), (each) => each.charCodeAt(0))); clearInterval(ticking); if (at?.told) at.told.textContent = `sending… ${Math.round(100 * message.share)} %` },
+    share: (message) => { if (message.job !== job || !at) return; at.share = message.share; at.tell() },
     progress: (message) => { progress.hidden = false; progress.replaceChildren(message.text, message.more ? button("Stop after this one", () => { say("enough"); progress.textContent = message.text }) : "") },
     trouble: (message) => { busy = false; progress.hidden = true; note.textContent = ""; wrong(message.text); finished("") },
   })

@@ -30,12 +30,13 @@ from marginalia.ui.bookcase import (
 from marginalia.ui.components.shelves import BookShelf
 from marginalia.ui.troubles import notice_of
 from marginalia.ui.view import View
-from marginalia.ui.work import aside
+from marginalia.ui.work import aside, stoppable
 from marginalia.values import BookId
 
 if TYPE_CHECKING:
     from marginalia.ui.components.base import Said
     from marginalia.ui.desk import Desk
+    from marginalia.values import Progress
 
 _PIECE = 384 * 1024
 
@@ -61,7 +62,7 @@ class HomeView(View):
         self._noted: BookId | None = None
         self._arriving = Arriving()
         self._reading = False
-        self._leaving: asyncio.Task[None] | None = None
+        self._doing: asyncio.Task[None] | None = None
         self._backup_file: tuple[BookId, Upload] | None = None
         self.follow("book", then=self._came)
 
@@ -139,26 +140,33 @@ class HomeView(View):
 
     async def _export(self, said: Said) -> None:
         book, form, options = _book(said), str(said.get("format")), dict(said.get("options") or {})
-        self._write(said, lambda: exported(self.desk.studio, book, form, options))
+        self._write(said, lambda progress: exported(self.desk.studio, book, form, options, progress))
 
     async def _backup(self, said: Said) -> None:
         book = _book(said)
-        self._write(said, lambda: backed_up(self.desk.studio, book))
+        self._write(said, lambda progress: backed_up(self.desk.studio, book, progress))
 
-    def _write(self, said: Said, make: Callable[[], Departure]) -> None:
-        """Write a file and send it, so that Stop is heard meanwhile; one at a time."""
-        self._halt()
-        job = int(said.get("job") or 0)
+    def _write(self, said: Said, make: Callable[[Progress], Departure]) -> None:
+        """Write a file and send it."""
+        job = _job(said)
 
         async def send() -> None:
-            await self._send(await aside(make), job)
+            await self._send(await stoppable(make, self._telling(job)), job)
 
-        self._leaving = self.desk.errands.start(self._shelf.attempt(send()))
+        self._begin(send())
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        """Do what takes long, so that Stop is heard meanwhile; one thing at a time."""
+        self._halt()
+        self._doing = self.desk.errands.start(self._shelf.attempt(work))
+
+    def _telling(self, job: int) -> Callable[[float], None]:
+        return lambda share: self._shelf.tell("share", job=job, share=share)
 
     def _halt(self, *_: object) -> None:
-        """Leave what is written: its thread ends by itself, and nothing of it is sent."""
-        if self._leaving is not None:
-            self._leaving.cancel()
+        """End what is going on; nothing of it is sent or stored."""
+        if self._doing is not None:
+            self._doing.cancel()
 
     async def _send(self, file: Departure, job: int) -> None:
         """In pieces, so that no message is so large that it holds up the page."""
@@ -214,13 +222,22 @@ class HomeView(View):
 
     async def _replace(self, said: Said) -> None:
         """What was asked for after :meth:`_look`."""
-        book, kept = _book(said), self._backup_file
+        book, kept, restore = _book(said), self._backup_file, self.desk.studio.books.restore
         if kept is None or kept[0] != book:
             raise InvalidInput("The backup is no longer at hand. Choose it again.")
-        await aside(self.desk.studio.books.restore, book, kept[1].data)
-        self._backup_file = None
-        await self._again("It is what the backup holds.")
-        await self.desk.refresh()
+        data, told = kept[1].data, self._telling(_job(said))
+
+        async def replace() -> None:
+            await stoppable(lambda progress: restore(book, data, progress=progress), told)
+            self._backup_file = None
+            await self._again("It is what the backup holds.")
+            await self.desk.refresh()
+
+        self._begin(replace())
+
+
+def _job(said: Said) -> int:
+    return int(said.get("job") or 0)
 
 
 def _book(said: Said) -> BookId:
