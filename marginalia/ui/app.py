@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
 
 import panel as pn
 from panel.util.parameters import edit_readonly
@@ -154,14 +155,13 @@ class Session:
         )
 
     def _wire(self) -> None:
-        with edit_readonly(self.page):
-            self.page.busy = False  # its link to the server's state would cost two messages for every one
+        _unlink(self.page)
         desk = self.desk
         self._shell.attach(self.page)
         self._tabs.param.watch(self._turned, ["active"])  # pyright: ignore[reportUnknownMemberType]
         desk.param.watch(self._remember_book, ["book"])  # pyright: ignore[reportUnknownMemberType]
         self._lens.param.watch(self._looked, ["look"])  # pyright: ignore[reportUnknownMemberType]
-        pn.state.onload(self._open)
+        pn.state.onload(_held_weakly(self._open))
         if pn.state.curdoc is not None:
             pn.state.on_session_destroyed(lambda _: self.desk.close())
 
@@ -263,6 +263,34 @@ def _closed(error: Exception) -> Page:
     return Page(  # type: ignore[no-untyped-call]
         title="Marginalia", main=[pn.Column(told, again)], busy_indicator=None, theme_config=THEME, sx=PAGE_SX
     )
+
+
+def _held_weakly(method: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Coroutine[Any, Any, None]]:
+    """*method*, for as long as its object is there.
+
+    Panel never lets go of what is to be done for a browser that comes, where none does: a page that was only fetched.
+    """
+    known = WeakMethod(method)
+
+    async def call() -> None:
+        found = known()
+        if found is not None:
+            await found()
+
+    return call
+
+
+def _unlink(made: Page) -> None:
+    """Undo the link of a page to the server's state.
+
+    It costs two messages for every one, and keeps the page, and all that is on it, as long as the server runs.
+    """
+    with edit_readonly(made):
+        made.busy = False
+    state: Any = pn.state.param
+    for watcher in tuple(state.watchers["busy"]["value"]):
+        if getattr(getattr(watcher.fn, "__self__", None), "self", None) is made:
+            state.unwatch(watcher)
 
 
 def _unexpected(error: Exception) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+import gc
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from weakref import ref
 
+import panel as pn
 import pytest
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
@@ -22,7 +24,6 @@ from marginalia import Studio
 from marginalia.testing import ScriptedServer, Stream
 from marginalia.ui.app import Session, extension
 from marginalia.ui.components import Keys
-from marginalia.ui.components.base import Piece
 from marginalia.ui.desk import Desk
 from tests.garbage import left_behind
 from tests.ui.test_desk import until
@@ -46,20 +47,15 @@ async def studio(server: ScriptedServer) -> AsyncIterator[Studio]:
 
 
 @asynccontextmanager
-async def served(*shown: Piece) -> AsyncGenerator[Document]:
+async def served(build: Callable[[Document], None] = lambda doc: None) -> AsyncGenerator[Document]:
     """The document of a session that a real server holds; no browser has come to it."""
-
-    def build(doc: Document) -> None:
-        for each in shown:
-            each.server_doc(doc)
-
     extension()
     server = ApplicationContext(Application(FunctionHandler(build)), io_loop=IOLoop.current())
     asked = HTTPServerRequest(start_line=RequestStartLine("GET", "/", "HTTP/1.0"))
     session = await server.create_session_if_needed(ID("one"), asked)
     with set_curdoc(session.document):
         yield session.document
-    session.destroy()
+    await server._discard_session(session, lambda _: True)
 
 
 async def type_and_write(desk: Desk, words: str) -> None:
@@ -88,7 +84,11 @@ async def test_typing_and_writing_leave_nothing_to_a_garbage_collection(studio: 
 async def test_what_the_browser_said_is_let_go_of_once_it_was_answered() -> None:
     keys, heard = Keys(), asyncio.Event()
     keys.hear(key=lambda _: heard.set())
-    async with served(keys) as document:
+
+    def build(document: Document) -> None:
+        keys.server_doc(document)
+
+    async with served(build) as document:
         event = DataEvent(model=document.roots[0], data={"do": "key"})
         said = ref(event)
         with left_behind():
@@ -96,3 +96,16 @@ async def test_what_the_browser_said_is_let_go_of_once_it_was_answered() -> None
             del event
             await heard.wait()
             await until(lambda: said() is None)
+
+
+async def test_a_page_is_freed_after_its_session_ended(studio: Studio) -> None:
+    async with served():
+        session = ref(Session(studio))
+
+    def freed() -> bool:
+        with suppress(KeyError):
+            pn.state.cancel_task("gc.collect")  # Panel's own, which holds the page for some seconds
+        gc.collect()
+        return session() is None
+
+    await until(freed)
