@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +74,14 @@ def test_a_book_is_made_copied_found_exported_deleted_and_comes_back(
     assert page.evaluate("window.pwned") is None
 
 
+def processor_seconds(app: App) -> float:
+    """How long the server's process has worked until now."""
+    process = app._process
+    assert process is not None
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def exported(page: Page, shelf: Locator) -> str:
     shelf.get_by_label("Format").select_option("md")
     shelf.get_by_text("What of it, and how").click()
@@ -108,6 +119,32 @@ def test_a_backup_goes_out_is_looked_into_and_takes_the_book_back(
     report = shelf.get_by_role("group", name="What came of the files")
     expect(report).to_contain_text("is a book again")
     expect(report.locator(".refused")).to_contain_text("broken.json")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how long a process worked from /proc")
+def test_an_export_that_takes_long_says_how_far_it_is_and_ends_with_stop(
+    tmp_path: Path, start_app: Callable[[], App], open_page: Callable[..., Page]
+) -> None:
+    with Studio(tmp_path / "marginalia.db", extensions=()) as studio:
+        book = studio.books.create(name="The Long Row")
+        studio.story.append(book, "\n\n".join(["Ada rows on, and the quay is far behind. " * 12] * 600))
+    app = start_app()
+    page = open_page(app.book(1))
+    page.get_by_role("region", name="Story").focus()
+    shelf = books(page)
+    shelf.get_by_label("Format").select_option("pdf")
+    shelf.get_by_role("button", name="Export").click()
+    expect(shelf.get_by_text(re.compile(r"writing… \d+ %, \d+ s"))).to_be_visible()
+    shelf.get_by_role("button", name="Stop", exact=True).click()
+    expect(shelf.get_by_text("Stopped; nothing was sent.")).to_be_visible()
+    page.wait_for_timeout(1500)
+    before = processor_seconds(app)
+    page.wait_for_timeout(1500)
+    assert processor_seconds(app) - before < 0.7  # its thread has ended, too
+    shelf.get_by_label("Format").select_option("txt")
+    with page.expect_download() as coming:
+        shelf.get_by_role("button", name="Export").click()
+    assert "Ada rows on" in coming.value.path().read_text()
 
 
 def test_another_book_opens_when_the_open_one_is_deleted(app: App, open_page: Callable[..., Page]) -> None:
