@@ -123,7 +123,7 @@ def _lore(lore: LoreList) -> str:
 def _diff(diff: Diff) -> str:
     params = {"diff": diff_row("What is different", diff)}
     return panel(
-        ("differences", "differing"), ("messages", "differences"), plain=diff_html(diff), params=params
+        ("messages", "differences", "differing"), ("messages", "differences"), plain=diff_html(diff), params=params
     )  # fmt: skip
 
 

@@ -139,6 +139,12 @@ def test_a_piece_of_the_picture_says_what_it_is_and_why(app: App, open_page: Cal
     expect(page.locator(".ledger .note").filter(has_text="Salt <img")).to_contain_text(
         "salt is in the request."
     )
+    page.get_by_label("Instructions").fill("Varro weighs the salt.")  # other pieces stand before it now
+    expect(page.get_by_text("Budget").first).to_be_visible()
+    page.wait_for_timeout(600)
+    expect(page.locator(".ledger .note").filter(has_text="Salt <img")).to_be_visible()
+    page.get_by_label("Instructions").fill("Nothing happens.")
+    expect(page.locator(".ledger .note").filter(has_text="Salt <img")).to_have_count(0)
     assert page.evaluate("window.pwned") is None
 
 
@@ -164,6 +170,8 @@ def test_the_next_prompt_is_compared_with_the_last_one_and_with_that_of_a_part(
     request.locator("summary").click()
     expect(request.locator("ins")).to_contain_text("ferry leaves")
     expect(request.locator("del")).to_contain_text("Varro comes")
+    page.get_by_label("Instructions").fill("The ferry leaves at noon.")
+    expect(request.locator("ins")).to_contain_text("ferry leaves at noon")  # still unfolded
     page.get_by_label("Compare with").select_option("part:12")
     expect(page.get_by_text("No prompt is known there")).to_be_visible()
     page.get_by_label("Compare with").select_option("")
@@ -254,7 +262,7 @@ def test_what_is_searched_may_go_across_words_that_called_lore(
 
 
 def test_characters_that_nobody_sees_are_shown_and_right_to_left_paragraphs_run_from_the_right(
-    app: App, open_page: Callable[..., Page]
+    app: App, model: ScriptedServer, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(app.book(1))
     hebrew = "\u05e9\u05dc\u05d5\u05dd."
@@ -266,6 +274,13 @@ def test_characters_that_nobody_sees_are_shown_and_right_to_left_paragraphs_run_
     assert mark is not None
     assert text is not None
     assert mark["x"] > text["x"] + text["width"] / 2
+    page.get_by_label("Search the prompt").fill("")
+    write(page, model, "Go on.")
+    page.get_by_label("Instructions").fill("Go on\u200b.")
+    page.get_by_label("Compare with").select_option("last")
+    request = page.locator(".change.changed", has_text="request")
+    request.locator("summary").click()
+    expect(request.locator("ins .unseen")).to_have_text("U+200B")
 
 
 def test_on_a_narrow_page_a_parts_prompt_opens_over_the_text(

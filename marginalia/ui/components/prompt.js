@@ -57,12 +57,12 @@ export function render({ model }) {
       const on = Boolean(message.diff)
       once.hidden = !message.offered; planned = on; deal.hidden = !on; plan.hidden = !on; sure.disabled = !message.ready
       was.setAttribute("aria-pressed", String(message.was === true)); today.setAttribute("aria-pressed", String(message.was === false))
-      plan.replaceChildren(...(on ? differences_(message.diff) : [])); which()
+      redraw_(plan, message.diff); which()
     },
     diff: (message) => {
       const on = Boolean(message.diff)
       compared = on; which()
-      diff.replaceChildren(...(on ? differences_(message.diff) : []))
+      redraw_(diff, message.diff)
     },
     copied: async (message) => told(await clip(message.text) ? `Copied: ${figure(message.text.length)} characters.` : "The browser does not let this page copy."),
   })

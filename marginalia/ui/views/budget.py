@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -134,21 +135,29 @@ class BudgetView(View):
         self._draw(shares, prompt if fits else None)
         beginning = self._lens.beginning
         meter = beginning.text if fits and not trial and beginning is not None and beginning.tokens else ""
-        said = "" if budget.fits or trial else why  # what is tried out says so below its knobs
+        said = "" if trial else why  # what is tried out says so below its knobs
         self._figures.param.update(
             headline=("What if: " if trial else "") + _headline(budget),
             note=_note(budget), rows=[_row(share) for share in shares],
             notes=[
-                each for each in (self._pick(), meter or said, counted_note(budget.counted)) if each
+                each for each in (self._pick(), said or meter, counted_note(budget.counted)) if each
             ],
         )  # fmt: skip
 
     def _draw(self, shares: list[Share], sent: Sent | None) -> None:
+        indices = self._bars.selected.indices
+        chosen = next((each for at, each in enumerate(self._pieces()) if at in indices), None)
         with pn.io.hold(self._doc):
             self._columns = bars(shares, sent.segments if sent is not None else ())
             plain = [each.replace("*", "") for each in self._columns["detail"]]
             self._bars.data = {**self._columns, "detail": plain}
+            again = (at for at, each in enumerate(self._pieces()) if each == chosen)
+            self._bars.selected.indices = list(islice(again, 1))
             self._range.end = max(1, sum(share.tokens for share in shares))
+
+    def _pieces(self) -> zip[tuple[float, str]]:
+        """What tells the pieces of the picture apart: their row, and what they are."""
+        return zip(self._columns["top"], self._columns["label"], strict=True)
 
     def _picked(self, _name: str, _old: object, _new: object) -> None:
         """A piece was clicked."""
