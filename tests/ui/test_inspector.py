@@ -24,6 +24,7 @@ from marginalia.ui.lens import Lens
 from marginalia.ui.messages import calls_of, message_rows
 from marginalia.ui.picture import bars, shares_of, shares_of_receipt
 from marginalia.ui.view import View
+from marginalia.ui.views.prompt import PromptView
 from marginalia.values import Limits, Message
 
 numbers = st.integers(0, 3000)
@@ -419,3 +420,15 @@ async def test_while_nothing_can_be_sent_nothing_is_shown_copied_or_compared(len
     assert await lens.export("text") == ""
     studio.inspector.apply(book, WhatIf(context=2000))
     await until(lambda: lens.shown is not None and lens.beginning is not None)
+
+
+async def test_a_prompt_has_as_many_tokens_everywhere(lens: Lens, server: ScriptedServer) -> None:
+    view = PromptView(lens.desk, lens)
+    assert lens.beginning is not None
+    total = lens.beginning.total
+    assert f"{total:,} tokens" in view._top(view._rows())
+    part = await write(lens, server)
+    await lens.look_at(part.id)
+    receipt = lens.look.receipt
+    assert (receipt.prompt_tokens, receipt.extra["cache"]["of"]) == (total, total)
+    assert f"{total:,} tokens" in view._top(view._rows())

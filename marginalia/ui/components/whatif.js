@@ -31,8 +31,8 @@ export function render({ model }) {
   }
   const drawRungs = () => rungs.replaceChildren(...model.rungs.map((rung) => h("div", { class: "rung" + (rung.here ? " here" : ""), title: rung.title },
     h("span", { class: "figure" }, rung.label), h("i", {}, h("b", { style: `width:${rung.share}%` })), h("span", { class: "quiet figure" }, rung.text))))
-  const drawMissing = () => missing.replaceChildren(...(model.missing.length ? [h("details", {}, h("summary", {}, `Left out: ${model.left}`),
-    h("dl", {}, model.missing.map((each) => h("div", { title: each.reason }, h("dt", {}, each.name), h("dd", { class: "figure" }, `${figure(each.tokens)} tokens`), h("dd", { class: "detail quiet" }, each.text)))), model.more ? h("p", { class: "note quiet" }, `and ${figure(model.more)} more.`) : "")] : []))
+  const drawMissing = () => missing.replaceChildren(...(model.left ? [h("details", {}, h("summary", {}, `Left out: ${model.left}`),
+    h("dl", {}, model.missing.map((each) => h("div", { title: each.reason }, h("dt", {}, each.name), h("dd", { class: "figure" }, `${figure(each.tokens)} tokens`), h("dd", { class: "detail quiet" }, each.text)))), model.more ? h("p", { class: "note quiet" }, model.missing.length ? `and ${figure(model.more)} more.` : "Which they were was not kept.") : "")] : []))
   const layout = h("label", { class: "tick" }, h("input", { type: "checkbox", onchange: (event) => say("stable", { on: event.target.checked }) }), h("span", {}, h("b", {}, "Stable layout"), h("small", {}, "Lore that comes and goes stands behind the story, and old parts leave in blocks: a server has to read less anew at every turn.")))
   const drawLayout = () => { layout.querySelector("input").checked = model.stable }
   const fold = h("details", { class: "try" }, h("summary", {}, "What if"), knobs, told, acts, h("p", { class: "sub quiet" }, "What a context of this size would hold"), rungs, layout)

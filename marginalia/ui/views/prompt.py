@@ -74,8 +74,14 @@ class PromptView(View):
         return []
 
     def _top(self, rows: list[dict[str, Any]]) -> str:
-        tokens = f"{count(len(rows), 'message')}, {count(sum(row['tokens'] for row in rows), 'token')}"
-        look = self._lens.look
+        look, beginning = self._lens.look, self._lens.beginning
+        known = beginning.total if look is None and beginning is not None else 0
+        if look is not None and look.receipt is not None:
+            known = look.receipt.prompt_tokens
+        # With what a chat template puts around every message, as the meter and the run count.
+        tokens = (
+            f"{count(len(rows), 'message')}, {count(known or sum(row['tokens'] for row in rows), 'token')}"
+        )
         if look is None:
             return self.desk.unsendable or f"What would be sent now: {tokens}."
         if look.receipt is None:
