@@ -5,7 +5,9 @@ What the components draw later takes its place; until then it looks as they will
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
@@ -48,6 +50,19 @@ body { background: %(paper)s !important; }
 @media (max-width: 899px) { #mg-first .right { display: none; } #mg-first .column { right: 0; } }
 @media (max-width: 480px) { #mg-first .column { padding-inline: 12px; } #mg-first article { padding-inline: 6px; font-size: min(var(--mg-size), 20px); } }
 """  # noqa: E501 - the same
+
+
+def is_own_name(host: str) -> bool:
+    """Whether a page that was asked for at *host* (as the request's header has it) is read by nobody else's scripts.
+
+    Another site can have its own name lead to this machine, and then read what is answered there; it cannot do so with
+    an address or with ``localhost``. The websocket asks for more: it knows the names that it may be reached by.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or name.endswith(".localhost") or bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def first_text(

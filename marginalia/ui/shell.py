@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 
 from marginalia.ui.components.places import Appearance
-from marginalia.ui.first import TEMPLATE, first_text
+from marginalia.ui.first import TEMPLATE, first_text, is_own_name
 from marginalia.ui.preferences import (
     Looks,
     Panes,
@@ -60,7 +60,7 @@ class ShellView(View):
     def first(self) -> dict[str, Any]:
         """What the page is made with, so that nothing jumps when it is there."""
         panes, document = self._panes, pn.state.curdoc
-        if document is not None:
+        if document is not None and (pn.state.user or is_own_name(_asked_at())):
             asked = _asked("book")
             document.template_variables["first_text"] = first_text(
                 self.desk.studio,
@@ -171,6 +171,12 @@ class ShellView(View):
         self._dark = dark
         typed = {"theme": "dark" if dark else "light"}
         self._looks.preferences = await aside(save_preferences, self.desk.studio, typed)
+
+
+def _asked_at() -> str:
+    """The name that the browser knows this server by."""
+    told = (pn.state.headers or {}).get("Host", "")
+    return told if isinstance(told, str) else ""
 
 
 def _asked(name: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Thread
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlencode, urlsplit
-from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
+from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener
 
 import anyio
 import anyio.to_thread
@@ -117,7 +117,13 @@ def text(opener: OpenerDirector, url: str, **form: str) -> str:
 
 def test_the_app_is_served_and_ends_when_asked_to(tmp_path: Path) -> None:
     with served(home=tmp_path) as address:
-        assert "Marginalia" in text(browser(), address)
+        assert "<article>" in text(browser(), address)  # the end of the story, before any script has run
+        # Of a site whose name leads to this machine.
+        elsewhere = Request(address, headers={"Host": "far.example"})  # noqa: S310 - our own server
+        with browser().open(elsewhere, timeout=60) as answer:
+            page = answer.read().decode()
+        assert "Marginalia" in page
+        assert "<article>" not in page
     assert not (tmp_path / "marginalia.db.wal").exists()
 
 

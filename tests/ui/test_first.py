@@ -8,7 +8,7 @@ import pytest
 
 from marginalia import Studio
 from marginalia.models import Preferences
-from marginalia.ui.first import first_text
+from marginalia.ui.first import first_text, is_own_name
 from marginalia.ui.preferences import Panes
 from marginalia.values import BookId
 
@@ -45,6 +45,18 @@ def test_what_is_written_is_text_and_runs_nothing(studio: Studio) -> None:
     assert "<img" not in found
     assert found.count("</style>") == 1
     assert "{{ 7*7 }}" in found
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [
+        ("localhost:5006", True), ("127.0.0.1:5006", True), ("[::1]:5006", True), ("192.168.1.9", True),
+        ("far.example:5006", False), ("localhost.far.example", False), ("127.0.0.1.far.example", False), ("", False),
+        ("[::1", False),
+    ],
+)  # fmt: skip
+def test_a_name_that_another_site_may_have_is_not_told_of_the_story(host: str, own: bool) -> None:
+    assert is_own_name(host) is own
 
 
 def test_without_a_story_there_is_nothing(studio: Studio) -> None:
