@@ -90,7 +90,7 @@ def take(browser: Browser, url: str, picture: Picture) -> bytes:
     shot = page.screenshot()
     page.close()
     kept = io.BytesIO()
-    Image.open(io.BytesIO(shot)).convert("RGB").quantize(128).save(kept, "PNG", optimize=True)
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(256).save(kept, "PNG", optimize=True)
     return kept.getvalue()
 
 

@@ -37,7 +37,7 @@ _FRAME: dict[str, Any] = {
                 "paper": {
                     "backgroundImage": "none",
                     "backgroundColor": "var(--mui-palette-background-default)",
-                    "border": 0,
+                    "border": "0 !important",
                     "&.sidebar": {"@media (max-width: 500px)": {"width": "min(86vw, 340px) !important"}},
                     "&.contextbar": {"@media (max-width: 500px)": _SHEET},
                 },

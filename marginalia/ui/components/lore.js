@@ -41,7 +41,7 @@ export function render({ model }) {
 
   const frame = h("div", { class: "lore" },
     away, h("div", { class: "tools" }, search, button("+ Entry", "A new entry", () => say("new")), button("Lorebooks", "All lorebooks: import, export, nest, restore", () => say("shelves")), large),
-    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), folder, h("span", { class: "gap" }), select), bar, did, scan, detail, box,
+    h("div", { class: "sift" }, h("div", { class: "chips", role: "group", "aria-label": "Show" }, Object.values(chips)), h("div", { class: "line" }, folder, h("span", { class: "gap" }), select)), bar, did, scan, detail, box,
     h("div", { class: "replay" }, h("div", { class: "line" }, mapFold, mapText, h("span", { class: "gap" }), cancel), mapBox))
   frame.addEventListener("keydown", (event) => { if (event.key === "Escape" && frame.classList.contains("large")) { event.stopPropagation(); spread(false) } })
   // As a popover it stands over everything without leaving its place, so nothing in it is built anew.
