@@ -11,6 +11,7 @@ import duckdb
 from marginalia.errors import StoreDamaged
 from marginalia.store.engine import connect
 from marginalia.store.filelock import FileLock
+from marginalia.store.frames import refuse_broken
 from marginalia.store.migrations import shipped
 from marginalia.store.troubles import named, translated
 
@@ -74,7 +75,8 @@ def verify(path: Path, *, merge: bool = False) -> Examination:
     """
     if not path.is_file():
         raise StoreDamaged(f"There is no file {path}.")
-    connection = connect(path) if merge else _read_only(path)
+    refuse_broken(path)
+    connection = connect(path) if merge else opened_to_read(path)
     try:
         if merge:
             connection.execute("CHECKPOINT")
@@ -97,7 +99,8 @@ def verify_own(path: Path) -> Examination:
         lock.close()
 
 
-def _read_only(path: Path) -> duckdb.DuckDBPyConnection:
+def opened_to_read(path: Path) -> duckdb.DuckDBPyConnection:
+    """The database, read together with its journal and not changed; raises ``StoreDamaged``."""
     try:
         return duckdb.connect(str(path), read_only=True, config=_READ_ONLY)
     except duckdb.Error as error:

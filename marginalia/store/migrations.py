@@ -14,6 +14,7 @@ import duckdb
 from marginalia.errors import StoreDamaged, StoreError, StoreTooNew
 from marginalia.store.engine import connect
 from marginalia.store.files import copy_whole, with_journal
+from marginalia.store.frames import refuse_broken
 from marginalia.store.troubles import named, translated
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def open_migrated(
     for a file of a newer version, ``StoreDamaged`` for one whose schema was made by something else.
     """
     steps = shipped() if migrations is None else migrations
+    if path is not None:
+        refuse_broken(path)
     connection = connect(path)
     try:
         missing = _missing(connection, path, steps)

@@ -18,7 +18,9 @@ import pytest
 
 from marginalia.errors import InvalidInput, StoreDamaged, StoreError, StoreFull, StoreLocked, StoreTooNew
 from marginalia.store import Change, Store
+from marginalia.store.backup_verify import verify_own
 from marginalia.store.database import Database
+from marginalia.store.frames import _walked
 from marginalia.store.memory import Key
 from marginalia.store.mending import mend
 from marginalia.store.session import Session, Transaction
@@ -316,6 +318,27 @@ def test_all_that_was_written_before_a_damaged_place_of_the_journal_is_saved(wit
     assert [path.read_bytes() == bytes(content) for path in mended.aside] == [False, True]
     with pytest.raises(InvalidInput, match="no journal"):
         mend(with_journal, now=START)
+
+
+def test_a_damaged_length_in_the_journal_drops_nothing_silently_and_is_put_right(with_journal: Path) -> None:
+    journal = with_journal.with_name(f"{with_journal.name}.wal")
+    whole = journal.read_bytes()
+    start = next(at for at in range(256) if _walked(whole, at) == (len(whole), _walked(whole, at)[1]))
+    lengths, at = list[int](), start
+    while at < len(whole):
+        lengths.append(at)
+        at = _walked(whole[: at + 16 + int.from_bytes(whole[at : at + 8], "little")], at)[0]
+    for at in (lengths[4], lengths[len(lengths) // 2] + 6, lengths[-6] + 1):
+        journal.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        database = with_journal.read_bytes()
+        with pytest.raises(StoreDamaged, match=r"journal beside .*marginalia backup mend"):
+            open_store(with_journal)
+        with pytest.raises(StoreDamaged, match="journal beside"):
+            verify_own(with_journal)
+        mended = mend(with_journal, now=START)
+        assert mended.kept == len(whole)
+        assert parts_in(with_journal) == list(range(10))
+        with_journal.write_bytes(database)
 
 
 def test_a_sound_journal_is_not_mended(with_journal: Path) -> None:
