@@ -30,6 +30,7 @@ from marginalia.pipeline.slots import Slot, Step, Wrapper
 from marginalia.pipeline.states import Outcome, Phase, RunState
 from marginalia.pipeline.steps import STEPS
 from marginalia.pipeline.steps.cleanup import keep
+from marginalia.prompt.changed import as_sent
 from marginalia.prompt.payload import realign
 from marginalia.prompt.segments import History, LoreList, Prompt, Segment
 from marginalia.story.parts import Part
@@ -198,7 +199,10 @@ class _Engine:
         run = self._run
         if run.prompt is not None and looked.messages != run.prompt.messages:
             segments = self._realigned(looked.messages, run.prompt.messages, run.prompt.segments)
-            run.prompt = replace(run.prompt, messages=tuple(looked.messages), segments=segments)
+            budget = as_sent(run.prompt.budget, segments, {"messages"})
+            run.prompt = replace(
+                run.prompt, messages=tuple(looked.messages), segments=segments, budget=budget
+            )
         return looked
 
     def _realigned(
@@ -236,12 +240,13 @@ class _Engine:
             needed=payload.budget.needed,
             cut=payload.budget.cut,
         )
+        segments = self._realigned(payload.messages, built, payload.segments)
         return Prompt(
             messages=tuple(payload.messages),
-            segments=self._realigned(payload.messages, built, payload.segments),
+            segments=segments,
             lore=LoreList(payload.lore.verdicts),
             history=history,
-            budget=payload.budget,
+            budget=as_sent(payload.budget, segments, run.recorder.changed),
             variables=payload.variables,
             problems=run.troubles,
         )

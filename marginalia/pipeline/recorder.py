@@ -52,6 +52,11 @@ class Recorder:
         """Seconds since the run began."""
         return self._clock() - self._began
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """The fields of events that listeners have answered differently so far."""
+        return frozenset(name for calls in self._calls.values() for name in calls.changed)
+
     @contextmanager
     def step(self, name: str) -> Generator[None]:
         """What happens inside is the step *name*."""

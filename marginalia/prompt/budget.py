@@ -81,8 +81,9 @@ class Budget:
     """The numbers of a prompt. All are tokens; ``story`` is the parts' own text, without the 100 each is charged.
 
     ``needed`` is what the newest part that did not fit would have made of the total, and the room there was;
-    ``cut`` says why fewer parts are sent than would fit, where that is so. ``counted`` names how tokens were counted,
-    such as ``o200k_base x1.08`` or ``exact (llama.cpp /tokenize)``.
+    ``cut`` says why fewer parts are sent than would fit, where that is so. ``foreign`` is what listeners put into the
+    messages; what they took out or changed is in no figure as it was, see :func:`marginalia.prompt.changed.as_sent`.
+    ``counted`` names how tokens were counted, such as ``o200k_base x1.08`` or ``exact (llama.cpp /tokenize)``.
     """
 
     limits: Limits
@@ -93,6 +94,7 @@ class Budget:
     needed: tuple[int, int] | None = None
     cut: str = ""
     counted: str = ""
+    foreign: int = 0
 
     @property
     def limit(self) -> int:
@@ -117,7 +119,7 @@ class Budget:
     @property
     def used(self) -> int:
         """Everything that counts against the limit."""
-        return self.base + self.reserved + self.story + self.placeholders
+        return self.base + self.reserved + self.story + self.placeholders + self.foreign
 
     @property
     def room(self) -> int:
@@ -175,8 +177,20 @@ class Budget:
             Share(
                 kind="inserts",
                 label="inserts",
-                tokens=self.reserved,
-                detail="notes and what extensions reserved",
+                tokens=costs.inserts,
+                detail="notes, and lore at a depth",
+            ),
+            Share(
+                kind="reserve",
+                label="reserve",
+                tokens=max(0, costs.reserved),
+                detail="kept free for extensions",
+            ),
+            Share(
+                kind="foreign",
+                label="by extensions",
+                tokens=self.foreign,
+                detail="messages that a listener put in or changed",
             ),
             Share(
                 kind="user_lore",
@@ -221,11 +235,13 @@ def budget_of(shares: Sequence[Share], limits: Limits, tokens: int) -> Budget:
         user_lore=size.get("user_lore", 0),
         request=size.get("request", 0),
         inserts=size.get("inserts", 0),
+        reserved=size.get("reserve", 0),
     )
     parts = size.get("placeholders", 0) // MESSAGE_TOKENS
     return Budget(
-        limits=limits, costs=costs, story=size.get("story", 0), sent_parts=parts, branch_parts=parts
-    )
+        limits=limits, costs=costs, story=size.get("story", 0), sent_parts=parts, branch_parts=parts,
+        foreign=size.get("foreign", 0),
+    )  # fmt: skip
 
 
 class ContextTooSmall(ValidationProblem):

@@ -160,12 +160,22 @@ def _template(text: str, start: int, count: Count) -> Segment:
 def _placed(
     placed: Sequence[Placed], kind: SegmentKind, block: str, offset: int, count: Count
 ) -> Iterable[Segment]:
+    at = 0
     for each in placed:
-        if each.end <= len(block):
+        if at <= each.start and each.end <= len(block):
+            yield from _between(block[at : each.start], offset + at, count)
             text = block[each.start : each.end]
             yield _segment(
                 kind, text, offset + each.start, count, each.name, reason=each.reason, source_id=each.entry_id
             )
+            at = each.end
+    yield from _between(block[at:], offset + at, count)
+
+
+def _between(text: str, start: int, count: Count) -> Iterable[Segment]:
+    """What stands in a block of lore and is of no entry: a listener put it there."""
+    if text.strip():
+        yield _segment(SegmentKind.FOREIGN, text, start, count, "extension", reason="a listener put it here")
 
 
 def _summarised(summaries: Sequence[Passage], offset: int, count: Count) -> Iterable[Segment]:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from marginalia.prompt.segment import Segment, Sent
 
 COLUMNS = ("left", "right", "bottom", "top", "colour", "label", "tokens", "detail")
-_SHARE_OF = {"summary": "summaries", "placeholder": "placeholders", "insert": "inserts", "foreign": "inserts"}
+_SHARE_OF = {"summary": "summaries", "placeholder": "placeholders", "insert": "inserts"}
 _LABELS = {
     "user_lore": "lore before the request",
     "placeholders": "between parts",
+    "foreign": "by extensions",
     "response": "answer",
 }
 _ABOVE, _BELOW = (0.44, 0.96), (0.06, 0.36)

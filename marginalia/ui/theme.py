@@ -114,6 +114,8 @@ SHARE_COLOURS: dict[str, str] = {
     "story": "#4f7f8c",
     "placeholders": "#86a5ac",
     "inserts": "#4c8a76",
+    "reserve": "#7fa997",
+    "foreign": "#96649b",
     "user_lore": "#d0a95a",
     "request": "#a9503f",
     "margin": "#a89f94",

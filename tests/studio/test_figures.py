@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import pytest
@@ -13,7 +13,7 @@ import marginalia as mg
 from marginalia.lore.book import Insertion
 from marginalia.prompt.segment import SegmentKind
 from marginalia.prompt.segments import PartFate
-from marginalia.prompt.stages import MESSAGE_TOKENS, Insert
+from marginalia.prompt.stages import MESSAGE_TOKENS, Insert, Passage
 from marginalia.testing import ScriptedServer, Stream, WordTokenizer
 
 words = st.integers(0, 60).map(lambda number: "word " * number)
@@ -95,15 +95,84 @@ async def test_the_figures_add_up_to_what_is_sent_and_the_preview_is_what_follow
         assert body is not None
         sent = [(each["role"], each["content"]) for each in body["messages"]]
         assert sent == [(each.role, each.content) for each in prompt.messages]
+        check_figures(prompt)
+        receipt = studio.story.receipt(outcome.part)
+        assert receipt is not None
+        assert receipt.shares == tuple(share for share in prompt.budget.shares if share.tokens > 0)
         closing.close()
         check_figures(await studio.what_if(book, turn))
+
+
+def tail(text: str) -> str:
+    return f"{text} and some more words"
+
+
+def longer(passage: Passage) -> Passage:
+    return replace(passage, text=tail(passage.text))
+
+
+LATE = {
+    "user_prompt": (mg.events.BeforePrepareContent, lambda e: replace(e, user_prompt=tail(e.user_prompt))),
+    "lore": (
+        mg.events.AfterProcessLorebook,
+        lambda e: replace(e, lore=replace(e.lore, background=tail(e.lore.background or ""))),
+    ),
+    "made up": (
+        mg.events.AfterManuscriptConcatenation,
+        lambda e: replace(e, chronicle=(*e.chronicle, Passage(text="Nobody wrote this."))),
+    ),
+    "shorter": (mg.events.AfterManuscriptConcatenation, lambda e: replace(e, chronicle=e.chronicle[1:])),
+    "longer": (
+        mg.events.AfterManuscriptConcatenation,
+        lambda e: replace(e, chronicle=tuple(longer(each) for each in e.chronicle)),
+    ),
+    "system": (mg.events.AfterPrepareContent, lambda e: replace(e, system_prompt=tail(e.system_prompt))),
+    "more": (
+        mg.events.AfterPreparePayload,
+        lambda e: replace(e, messages=(*e.messages, mg.Message(role="user", content="Be brief."))),
+    ),
+    "fewer": (mg.events.AfterPreparePayload, lambda e: replace(e, messages=e.messages[:1] + e.messages[-1:])),
+}
+
+
+@pytest.mark.parametrize("request_kind", [None, mg.Swipe, mg.Regenerate])
+@pytest.mark.parametrize("changes", [*((name,) for name in LATE), tuple(LATE)[:-1]])
+async def test_the_figures_add_up_whatever_listeners_change(
+    server: ScriptedServer, changes: tuple[str, ...], request_kind: type | None
+) -> None:
+    async with mg.Studio(":memory:", tokenizer=WordTokenizer(), seed=1, extensions=()) as studio:
+        lore = [
+            ("word " * 9, Insertion.LORE_BLOCK, "bell"),
+            ("word " * 5, Insertion.BEFORE_USER_PROMPT, "bell"),
+        ]
+        case = Case(parts=["word " * 30] * 6, lore=lore, notes=[], context=1400, wish=mg.WhatIf())
+        book = book_of(studio, server, case)
+        for name in changes:
+            kind, change = LATE[name]
+            studio.on(kind, lambda _, event, change=change: change(event), owner=name)
+        request = request_kind(studio.story.branch(book)[-1]) if request_kind is not None else None
+        turn = mg.Turn(instructions="Ring the bell.")
+        prompt = await studio.preview(book, turn, request=request)
+        pieces: dict[SegmentKind, int] = {}
+        for each in prompt.segments:
+            pieces[each.kind] = pieces.get(each.kind, 0) + each.tokens
+        check_sums(prompt, pieces)
+        outcome = await studio.generate(book, turn, request=request).settled()
+        assert outcome.part is not None, outcome.error
+        receipt = studio.story.receipt(outcome.part)
+        assert receipt is not None
+        assert receipt.messages == prompt.messages
+        assert receipt.shares == tuple(share for share in prompt.budget.shares if share.tokens > 0)
 
 
 def check_figures(prompt: mg.Prompt) -> None:
     """What the budget says of each kind is what the pieces of the messages come to."""
     budget = prompt.budget
-    assert sum(share.tokens for share in budget.shares) == budget.limits.context
-    assert budget.used + budget.limits.response <= budget.limits.context
+    assert sum(share.tokens for share in budget.shares) == max(
+        budget.limits.context, budget.used + budget.limits.response
+    )
+    if not budget.foreign:
+        assert budget.used + budget.limits.response <= budget.limits.context
     pieces: dict[SegmentKind, int] = {}
     for segment in prompt.segments:
         text = prompt.messages[segment.message].content[segment.start : segment.end]
@@ -114,7 +183,19 @@ def check_figures(prompt: mg.Prompt) -> None:
     assert pieces.get(SegmentKind.LORE, 0) == costs.lore
     assert pieces.get(SegmentKind.USER_LORE, 0) == costs.user_lore
     assert pieces.get(SegmentKind.REQUEST, 0) == costs.request
+    assert pieces.get(SegmentKind.FOREIGN, 0) == budget.foreign
     assert pieces.get(SegmentKind.JAILBREAK, 0) == costs.jailbreak
+    check_sums(prompt, pieces)
     sent = [each for each in prompt.history if each.fate is PartFate.SENT]
     assert (len(sent), sum(each.tokens for each in sent)) == (budget.sent_parts, budget.story)
     assert budget.placeholders == len(sent) * MESSAGE_TOKENS
+
+
+def check_sums(prompt: mg.Prompt, pieces: Mapping[SegmentKind, int]) -> None:
+    """Everything that stands in a message is counted in one share."""
+    budget, costs = prompt.budget, prompt.budget.costs
+    shares = costs.system + costs.jailbreak + costs.user_lore + costs.request + budget.story + budget.foreign
+    notes = sum(each.kind is SegmentKind.INSERT for each in prompt.segments) * MESSAGE_TOKENS
+    shares += costs.inserts - notes + pieces.get(SegmentKind.PLACEHOLDER, 0)
+    words = sum(WordTokenizer().count(message.content) for message in prompt.messages)
+    assert shares == words
