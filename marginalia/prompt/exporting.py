@@ -21,6 +21,7 @@ _SECRET = (
     "auth_token",
 )
 _HIDDEN = "…"
+_END = "END_OF_BODY"
 
 
 def as_text(sent: Sent) -> str:
@@ -34,14 +35,18 @@ def as_json(body: Mapping[str, Any]) -> str:
 
 
 def as_curl(url: str, body: Mapping[str, Any], *, needs_key: bool) -> str:
-    """A command for a POSIX shell that sends *body* to *url*. The key is read from ``$API_KEY``, never part of it."""
+    """A command for a POSIX shell that sends *body* to *url*. The key is read from ``$API_KEY``, never part of it.
+
+    The body stands behind the command: as an argument it could be longer than a system takes, 128 KiB on Linux. No line
+    of it can be its end, because JSON has no line breaks in its texts.
+    """
     lines = [
         f"curl --no-buffer {shlex.quote(_bare(url))}",
         "  -H 'Content-Type: application/json'",
         *(['  -H "Authorization: Bearer $API_KEY"'] if needs_key else []),
-        f"  -d {shlex.quote(as_json(body))}",
+        f"  --data-binary @- <<'{_END}'",
     ]
-    return " \\\n".join(lines)
+    return "\n".join((" \\\n".join(lines), as_json(body), _END))
 
 
 def without_secrets(value: object) -> Any:  # noqa: ANN401 - JSON of any kind

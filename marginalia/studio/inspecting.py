@@ -13,6 +13,7 @@ from marginalia.inference import Models
 from marginalia.inference.connection import api_url
 from marginalia.inference.wire import request_body
 from marginalia.pipeline import slots
+from marginalia.pipeline.again import asked_provider
 from marginalia.pipeline.engine import Pipeline
 from marginalia.pipeline.layout import (
     asked_to_keep,
@@ -28,6 +29,7 @@ from marginalia.prompt.budget import ContextTooSmall
 from marginalia.prompt.cache import Beginning, same_beginning
 from marginalia.prompt.exporting import as_curl, as_json, as_text
 from marginalia.prompt.layout import STABLE, is_stable
+from marginalia.prompt.receipt import Receipt
 from marginalia.prompt.segment import Sent
 from marginalia.prompt.segments import Prompt
 from marginalia.store import Store
@@ -212,6 +214,7 @@ class Inspector:
     def export(self, book: Book | BookId, prompt: Sent, form: Format = "text") -> str:
         """*prompt* as readable text, as the JSON body the book's model would be sent, or as a curl command.
 
+        The receipt of a part is given the model and the sampling that it was sent with.
         No key is in it: curl reads ``$API_KEY``. Raises ``InvalidInput`` for another form.
         """
         if form == "text":
@@ -219,10 +222,13 @@ class Inspector:
         if form not in ("json", "curl"):
             raise InvalidInput(f"A prompt cannot be exported as {form!r}, only as text, json or curl.")
         manuscript = self._store.library.manuscript(book_id(book))
-        provider = self._asked(manuscript)
+        provider, protocol = self._asked(manuscript), manuscript.protocol or SamplingProtocol()
+        if isinstance(prompt, Receipt):  # as it was asked then, not as it would be asked today
+            provider = replace(asked_provider(provider, prompt), model=prompt.model)
+            protocol = replace(protocol, sampling=prompt.sampling)
         call = Call(
             provider=provider,
-            protocol=manuscript.protocol or SamplingProtocol(),
+            protocol=protocol,
             limits=prompt.limits,
             messages=prompt.messages,
         )

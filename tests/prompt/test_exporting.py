@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
+import os
+import subprocess
+from collections.abc import Callable
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from marginalia.prompt.exporting import as_curl, as_json
@@ -29,8 +32,30 @@ def test_curl_reads_the_key_from_the_environment() -> None:
     assert "Authorization" not in as_curl("http://127.0.0.1:1/v1", {}, needs_key=False)
 
 
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], object]:
+    """What a curl that prints what it is given would be given for a text."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "curl").write_text("#!/bin/sh\ncat\n")
+    (folder / "curl").chmod(0o755)
+
+    def sent(text: str) -> object:
+        command = as_curl("http://127.0.0.1:1/v1", {"content": text}, needs_key=True)
+        path = f"{folder}:{os.environ['PATH']}"
+        ran = subprocess.run(
+            ["/bin/sh"], input=command.encode(), capture_output=True, check=True, env={"PATH": path}
+        )
+        return json.loads(ran.stdout)
+
+    return sent
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.text(max_size=80))
-def test_a_shell_reads_the_body_back(text: str) -> None:
-    command = as_curl("http://127.0.0.1:1/v1", {"content": text.replace("\x00", "")}, needs_key=False)
-    words = shlex.split(command)
-    assert json.loads(words[words.index("-d") + 1]) == {"content": text.replace("\x00", "")}
+@example('it\'s "$HOME" `x` \\ \x00\nEND_OF_BODY\n')
+def test_a_shell_reads_the_body_back(shell: Callable[[str], object], text: str) -> None:
+    assert shell(text) == {"content": text}
+
+
+def test_a_body_may_be_longer_than_an_argument(shell: Callable[[str], object]) -> None:
+    assert shell("word " * 60_000) == {"content": "word " * 60_000}

@@ -334,6 +334,18 @@ async def test_the_json_of_a_prompt_is_the_body_that_is_sent(desk: Desk) -> None
     assert body == desk.server.completions[-1].body
 
 
+async def test_the_json_of_a_part_is_the_body_that_was_sent_for_it_whatever_is_set_today(desk: Desk) -> None:
+    part = await desk.write()
+    sent = desk.server.completions[-1].body
+    protocol = desk.studio.protocols.get(desk.book.protocol_id)
+    desk.studio.protocols.save(replace(protocol, sampling=replace(protocol.sampling, temperature=1.9)))
+    provider = desk.studio.providers.get(desk.book.provider_id)
+    desk.studio.providers.save(replace(provider, model="other", additional_parameters={"seed": 4}))
+    receipt = desk.studio.story.receipt(part)
+    assert receipt is not None
+    assert json.loads(desk.studio.inspector.export(desk.book, receipt, "json")) == sent
+
+
 async def test_curl_has_the_address_and_no_key(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = desk.studio.providers.get(desk.book.provider_id)
     monkeypatch.setenv("MINE", "sk-secret")
