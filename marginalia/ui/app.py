@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AT_ONCE = 3  # sheets that are added to the page in one go: 20 ms of the loop
-
 
 def extension() -> None:
     """Load Panel for a session; nothing of it comes from another host."""
@@ -115,9 +113,10 @@ class Session:
 
     def _build(self) -> Page:
         desk = self.desk
+        self._lore = LoreView(desk, self._explorer)
         self._tabs = Inspector(
             budget=BudgetView(desk, self._lens),
-            lore=LoreView(desk, self._explorer),
+            lore=self._lore,
             prompt=PromptView(desk, self._lens),
             run=RunView(desk, self._lens),
             panels=PanelsView(desk, extensions=self._sheets["extensions"].open),
@@ -170,14 +169,12 @@ class Session:
         self._shell.load()
         asked = (pn.state.location.query_params if pn.state.location else {}).get("book")
         await self.desk.attempt(self.desk.open(BookId(asked) if isinstance(asked, int) else None))
-        await self._add_sheets()
+        self._add_sheets()
 
-    async def _add_sheets(self) -> None:
-        """Add what opens over the page, some at a time: made with the page, it would hold the loop for too long."""
-        while self._later:
-            some, self._later = self._later[:_AT_ONCE], self._later[_AT_ONCE:]
-            self._workspace.extend(some)
-            await asyncio.sleep(0)
+    def _add_sheets(self) -> None:
+        """Add what opens over the page: made together with it, it would hold the loop for too long at once."""
+        sheets, self._later = self._later, []
+        self._workspace.extend(sheets)
 
     def _remember_book(self, *_: object) -> None:
         if pn.state.location and self.desk.book is not None:
@@ -185,8 +182,10 @@ class Session:
             address.update_query(book=self.desk.book.id)
 
     def _looked(self, *_: object) -> None:
-        """A part's own prompt was asked for: open it."""
-        if self._lens.look is not None:
+        """A part's own prompt was asked for, or the next one again: every tab shows it."""
+        look = self._lens.look
+        self._lore.look_at(look.number if look is not None else 0)
+        if look is not None:
             self._show_tab(PROMPT_TAB)
 
     def _turned(self, *_: object) -> None:

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 _LARGEST = 131_072
 _KILO = 1024
 _MOST_LORE = 8192
+_STEP = 64
 
 
 def knobs(budget: Budget, book: Book) -> list[dict[str, Any]]:
-    """What can be tried out, as it is now. 0 for the lore budget and the parts is no limit."""
+    """What can be tried out, as it is now. 0 for the lore budget and the parts is no limit.
+
+    ``least`` is where a slider ends; a smaller number can be typed.
+    """
     limits = budget.limits
     return [
-        _knob("context", "Context", limits.context, most=max(_LARGEST, limits.context), step=256, ratio=True,
-              help_="Tokens that the model can read and write at once."),
-        _knob("response", "Answer", limits.response, most=max(_MOST_LORE, limits.response), step=64,
+        _knob("context", "Context", limits.context, most=max(_LARGEST, limits.context), step=256, least=_KILO,
+              ratio=True, help_="Tokens that the model can read and write at once."),
+        _knob("response", "Answer", limits.response, most=max(_MOST_LORE, limits.response), step=64, least=_STEP,
               help_="Tokens kept for what the model writes."),
         _knob("lore_tokens", "Lore budget", _setting(book, "lore_tokens"), most=_MOST_LORE, step=64,
               help_="The most tokens that all lore together may have; 0: no limit."),
@@ -43,7 +47,8 @@ def wish_of(values: object, budget: Budget, book: Book) -> WhatIf:
     for knob in knobs(budget, book):
         number = given.get(knob["name"])
         if isinstance(number, int | float) and int(number) != knob["value"]:
-            wished[knob["name"]] = max(0, min(int(number), knob["most"]))
+            lowest = 1 if knob["least"] else 0  # where 0 would mean that nothing is set
+            wished[knob["name"]] = max(lowest, min(int(number), knob["most"]))
     return WhatIf(
         context=wished.get("context"),
         response=wished.get("response"),
@@ -87,9 +92,16 @@ def _rung(rung: Rung, *, here: bool) -> dict[str, Any]:
 
 
 def _knob(
-    name: str, label: str, value: int, *, most: int, step: int, help_: str, ratio: bool = False
+    name: str,
+    label: str,
+    value: int,
+    *,
+    most: int,
+    step: int,
+    help_: str,
+    ratio: bool = False,
+    least: int = 0,
 ) -> dict[str, Any]:
-    least = _KILO if ratio else 0
     return {
         "name": name, "label": label, "value": value, "least": least, "most": most, "step": step, "ratio": ratio,
         "help": help_,

@@ -101,6 +101,11 @@ def test_whatever_a_browser_sends_is_a_wish_within_bounds(values: object) -> Non
         assert number is None or 0 <= number <= 131_072
 
 
+def test_an_answer_or_a_context_of_nothing_cannot_be_wished_for() -> None:
+    values = {knob["name"]: 0 for knob in knobs(BUDGET, BOOK)}
+    assert wish_of(values, BUDGET, BOOK) == WhatIf(context=1, response=1, lore_tokens=0)
+
+
 def test_what_can_be_kept_says_whom_it_changes() -> None:
     labels = [way["label"] for way in ways_to_keep(WhatIf(context=8192), "Plain")]
     assert labels == ["Keep in Plain", "Keep as a new protocol"]

@@ -157,6 +157,7 @@ export function render({ model }) {
     patch: (message) => { for (const row of JSON.parse(message.rows)) all.set(row.id, row); sift() },
     scanned: (message) => { texts = message.texts; reading() },
     counts: (message) => { counts = Object.fromEntries(JSON.parse(message.counts).map(([id, ...count]) => [id, count])); parts = message.parts; sift() },
+    source: (message) => { source.value = message.scanned; number.value = message.number || ""; sources() },
     went: (message) => { spread(false); opened = message.id; source.value = "asked"; number.value = message.number; sources(); draw() },
     did: (message) => { did.hidden = false; did.replaceChildren(h("span", {}, message.text), message.undo ? button("Undo", "Take it back", () => say("undo"), { "aria-label": "Undo the change of entries" }) : "", h("span", { class: "gap" }), button("✕", "Close", () => { did.hidden = true }, { "aria-label": "Close the message" })) },
     folders: (message) => { shelves(message.folders); sift() },

@@ -68,6 +68,7 @@ class LoreView(View):
         self._explorer.begin()
         self._mapped()
         self._update(first=True)
+        self._tell_source()
 
     def _reshape(self, *_: object) -> None:
         self._list.parts = len(self.desk.shape.branch) if self.desk.shape is not None else 0
@@ -131,6 +132,17 @@ class LoreView(View):
             self._list.map_text = told(made)
             counts = [(each, number, made.last.get(each, 0)) for each, number in made.fired.items()]
             self._list.tell("counts", parts=made.parts, counts=packed(counts))
+
+    def look_at(self, number: int) -> None:
+        """Look at the request that a part came of, as the other tabs do; 0: at the next request again."""
+        source = Source(kind="asked", number=number) if number else Source()
+        if source != self._explorer.source:
+            self._explorer.look(source)
+            self._tell_source()
+
+    def _tell_source(self) -> None:
+        source = self._explorer.source
+        self._list.tell("source", scanned=source.kind, number=source.number)
 
     # What a person does.
 
