@@ -28,6 +28,7 @@ _UNREACHED = (
     "a firewall in between may swallow what is sent."
 )
 EVERYWHERE = Hosts()
+_READ = httpx.ByteStream(b"")
 
 
 def api_url(provider: Provider, path: str) -> str:
@@ -75,8 +76,13 @@ async def connection(
     try:
         hosts.check(provider.base_url)
         async with _client(provider, key, timeout, await _certificates(provider.base_url)) as client:
-            client.event_hooks = {"request": [_checked_by(hosts)]}
-            yield client
+            answers = list[httpx.Response]()
+            client.event_hooks = {"request": [_checked_by(hosts)], "response": [_noted_in(answers)]}
+            try:
+                yield client
+            finally:
+                while answers:  # a response and its stream hold each other, and all that was sent
+                    answers.pop().stream = _READ
     except ModelError as error:
         raise _without_key(error, key) from error.__cause__
     except httpx.ConnectTimeout as error:
@@ -120,6 +126,13 @@ def _checked_by(hosts: Hosts) -> Callable[[httpx.Request], Awaitable[None]]:
         hosts.check(str(request.url))
 
     return check
+
+
+def _noted_in(answers: list[httpx.Response]) -> Callable[[httpx.Response], Awaitable[None]]:
+    async def note(response: httpx.Response) -> None:
+        answers.append(response)
+
+    return note
 
 
 def _without_key(error: ModelError, key: str) -> ModelError:

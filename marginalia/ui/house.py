@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextvars import Context
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -139,7 +140,8 @@ def _end_with_the_server(house: House) -> None:
         loop = asyncio.get_running_loop()
         application.add(_Farewell(house, loop))
         leave_full_collections_to_us()
-        house.tidying = loop.create_task(tidy(house.busy))
+        # In a context of its own: this one is the first visitor's, whose page it would hold for good.
+        house.tidying = loop.create_task(tidy(house.busy), context=Context())
 
 
 def _same(user: str, admitted: str) -> bool:
