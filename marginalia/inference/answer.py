@@ -113,7 +113,7 @@ class AnswerReader:
         if self.broken and not self._understood:
             raise ModelError(
                 ModelErrorKind.SERVER,
-                "The server's answer cannot be read: it is no chat completion stream. Check the provider's base URL.",
+                "The server's answer cannot be read: it is no chat completion stream. Check the address of the model.",
             )
         raise broken_off()
 

@@ -24,7 +24,7 @@ _MARGIN = 5.0
 _CHAT = "/chat/completions"
 _SHORTEST_HALF = 4  # fewer characters of a key tell nothing
 _UNREACHED = (
-    "The server did not take the connection in time. Check that it runs, and the provider's base URL; "
+    "The server did not take the connection in time. Check that it runs, and the address of the model; "
     "a firewall in between may swallow what is sent."
 )
 EVERYWHERE = Hosts()
@@ -89,6 +89,8 @@ async def connection(
         raise ModelError(ModelErrorKind.TIMEOUT, _UNREACHED) from error
     except httpx.TimeoutException as error:
         raise model_error(ModelErrorKind.TIMEOUT) from error
+    except httpx.ConnectError as error:
+        raise ModelError(ModelErrorKind.CONNECTION, _nobody_at(provider), detail=str(error)) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise _without_key(model_error(ModelErrorKind.CONNECTION, str(error)), key) from error
 
@@ -119,6 +121,11 @@ def _client(
     except (ImportError, ValueError) as error:
         # A proxy in the environment that is no address, or that needs a package which is not there.
         raise model_error(ModelErrorKind.CONNECTION, str(error)) from error
+
+
+def _nobody_at(provider: Provider) -> str:
+    place = urlsplit(provider.base_url).netloc.rpartition("@")[2]
+    return f"The server at {place} cannot be reached. Check that it runs, and the address of the model."
 
 
 def _checked_by(hosts: Hosts) -> Callable[[httpx.Request], Awaitable[None]]:

@@ -22,7 +22,7 @@ _TEXTS = {
     ),
     ModelErrorKind.UNKNOWN_MODEL: "The server does not know this model. Choose one from its list.",
     ModelErrorKind.NOT_FOUND: (
-        "There is no chat service at this address. Check the provider's base URL; it usually ends in /v1."
+        "There is no chat service at this address. Check the address of the model; it usually ends in /v1."
     ),
     ModelErrorKind.CONTEXT_OVERFLOW: (
         "The prompt is too long for the model. Lower the context limit, or summarise older parts."
@@ -32,7 +32,7 @@ _TEXTS = {
     ModelErrorKind.TIMEOUT: (
         "The server took too long. Try again, or allow more time in the provider's settings."
     ),
-    ModelErrorKind.CONNECTION: "The server cannot be reached. Check that it runs, and the provider's base URL.",
+    ModelErrorKind.CONNECTION: "The server cannot be reached. Check that it runs, and the address of the model.",
     ModelErrorKind.BAD_REQUEST: "The server refused the request. Check the provider's and the protocol's settings.",
     ModelErrorKind.UNKNOWN: "The model gave no usable answer. Try again, or take another model.",
 }

@@ -15,6 +15,7 @@ from marginalia.errors import Refused, StoreError, ValidationProblem
 from marginalia.pipeline import slots
 from marginalia.pipeline.again import as_it_was
 from marginalia.pipeline.events import (
+    AfterGenerateNewMessage,
     AfterInference,
     AfterPreparePayload,
     BeforeCleanup,
@@ -46,6 +47,7 @@ Plan: TypeAlias = "Mapping[Slot[Any, Any], Step[Any, Any]]"
 
 NOT_IMPLEMENTED = "NOT IMPLEMENTED"
 CLEANUP_SECONDS = 15.0
+_LATER = (BeforeGenerateNewMessage, AfterGenerateNewMessage, BeforeInference)  # with messages, after a preview
 
 
 class Pipeline:
@@ -88,6 +90,8 @@ class Pipeline:
 
     async def preview(self, run: Run) -> Prompt:
         """Steps 1 to 5 alone: the prompt that would be sent now. Nothing is stored, asked or changed."""
+        for owner in self.hooks.owners(_LATER, run.manuscript.book.id):
+            run.trouble(f"{owner} is asked once more when this is sent, and may change it then.", owner)
         engine = _Engine(run, self._plan_of(run))
         with run.scope:
             await engine.five_steps()

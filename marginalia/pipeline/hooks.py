@@ -8,7 +8,7 @@ on purpose.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from threading import Lock
@@ -136,6 +136,11 @@ class Hooks:
     def heard(self, event: type[Event]) -> bool:
         """Whether anybody listens to *event*; what is made only for listeners can be spared otherwise."""
         return bool(self._subscriptions.get(event))
+
+    def owners(self, events: Iterable[type[Event]], book: BookId) -> tuple[str, ...]:
+        """Who listens to any of *events* of *book*, each once."""
+        found = (each for event in events for each in self._subscriptions.get(event, ()))
+        return tuple(dict.fromkeys(each.owner for each in found if each.open and each.book in (None, book)))
 
     async def emit(self, run: Run, event: E) -> E:
         """Offer *event* to its listeners, one after the other, over a snapshot; each may answer with another."""

@@ -62,6 +62,18 @@ async def test_the_preview_is_what_is_sent_with_the_same_dice(world: World) -> N
     assert following.messages[-1] != previews[0].messages[-1]  # the next turn throws new dice
 
 
+@pytest.mark.parametrize("event", [mg.events.BeforeGenerateNewMessage, mg.events.BeforeInference])
+async def test_a_preview_says_who_is_asked_after_it(world: World, event: type[mg.events.Event]) -> None:
+    others = world.studio.books.create(name="Other").id
+    world.studio.on(event, lambda _run, _event: None, owner="elsewhere", book=others)
+    assert (await world.studio.preview(world.book, TURN)).problems == ()
+    with_it = world.studio.on(event, lambda _run, _event: None, owner="rewriter")
+    (told,) = (await world.studio.preview(world.book, TURN)).problems
+    assert told.text == "rewriter is asked once more when this is sent, and may change it then."
+    with_it.close()
+    assert (await world.studio.preview(world.book, TURN)).problems == ()
+
+
 async def test_every_character_of_the_prompt_has_a_segment(world: World) -> None:
     prompt = await world.studio.preview(world.book, TURN)
     for index, message in enumerate(prompt.messages):
