@@ -13,7 +13,6 @@ from marginalia.ui.components.pieces import (
     Keys,
     Masthead,
     OutlineList,
-    PromptPaper,
     StoryPaper,
     TurnPanel,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "Masthead",
     "OutlineList",
     "Piece",
-    "PromptPaper",
     "StoryPaper",
     "TurnPanel",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
 from panel.custom import JSComponent
 
@@ -29,6 +30,10 @@ class Piece(JSComponent):
     """
 
     __abstract = True
+
+    # None of ours is compiled: Panel would look for the files of it hundreds of times for every page.
+    _bundle_path: ClassVar[Path | None] = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    _bundle_css: ClassVar[Sequence[str]] = ()  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, **params: Any) -> None:  # noqa: ANN401 - the parameters of a subclass
         params.setdefault("margin", 0)

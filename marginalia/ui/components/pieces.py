@@ -51,13 +51,6 @@ class OutlineList(Piece):
     _stylesheets = style("outline")
 
 
-class PromptPaper(Piece):
-    """The messages of a prompt."""
-
-    _esm = script("messages", "prompt")
-    _stylesheets = style("messages", "prompt")
-
-
 class Figures(Piece):
     """A headline, a table of figures, and sentences below it."""
 
