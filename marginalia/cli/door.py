@@ -32,6 +32,10 @@ _AT_ONCE = 2  # each check takes 32 MiB
 class CloseCookies(RequestHandler):
     """A page whose cookies are sent by no other site's pages, and over no open line once there was a closed one."""
 
+    def set_default_headers(self) -> None:
+        """Be shown by no other site."""
+        _show_only_here(self)
+
     def set_cookie(self, name: str, value: str | bytes, *args: Any, **settings: Any) -> None:  # noqa: ANN401 - Tornado's
         """Set a cookie; the arguments are Tornado's."""
         settings = {"samesite": "Lax", "secure": self.request.protocol == "https"} | settings
@@ -132,6 +136,7 @@ def _refuse_named(handler: RequestHandler) -> None:
     """
     if isinstance(handler, WebSocketHandler):
         return
+    _show_only_here(handler)
     named = any(handler.get_arguments(name) for name in ("bokeh-session-id", "bokeh-token"))
     if (
         named
@@ -139,6 +144,11 @@ def _refuse_named(handler: RequestHandler) -> None:
         or handler.request.path.endswith("/autoload.js")
     ):
         raise HTTPError(HTTPStatus.FORBIDDEN, reason="Behind a login, sessions have no address")
+
+
+def _show_only_here(handler: RequestHandler) -> None:
+    """Forbid other sites to show a page in theirs, where it could be pressed unseen."""
+    handler.set_header("Content-Security-Policy", "frame-ancestors 'self'")
 
 
 def _may_join(handler: RequestHandler, user: str) -> bool:

@@ -182,6 +182,9 @@ async def test_nobody_gets_into_the_session_of_somebody_else(tmp_path: Path) -> 
         for name, password in (("mara", "the lamp went out"), ("elias", "salt on the clasp")):
             opener = build_opener(HTTPCookieProcessor(jars[name]))
             text(opener, f"{address}login", username=name, password=password)
+            for path in ("", "login"):  # no other site shows a page of ours in its own
+                with opener.open(f"{address}{path}", timeout=60) as answer:
+                    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
             if name == "mara":
                 found = re.search(r'"token":"([^"]+)"', text(opener, address))
                 assert found is not None
