@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -124,6 +125,7 @@ async def told(
     monkeypatch.setattr(PromptsSheet, "_send_msg", lambda _, message: messages.append(message))
     desk = Desk(studio)
     view = PromptsView(desk)
+    await view.__panel__()._listen(SimpleNamespace(data={"do": "ready"}))
     await desk.open(book.id)
     await view.open()
     yield view, messages

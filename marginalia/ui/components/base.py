@@ -26,7 +26,7 @@ class Piece(JSComponent):
     """A component that talks in messages.
 
     ``tell`` sends one; it is numbered, so that the browser notices one that was lost and says ``ready`` to be told
-    everything again. ``hear`` says who answers what a person did.
+    everything again. ``hear`` says who answers what a person did. Where nobody answers ``ready``, messages wait for it.
     """
 
     __abstract = True
@@ -42,6 +42,8 @@ class Piece(JSComponent):
         self.on_msg(_answers.on(self._listen))  # pyright: ignore[reportUnknownMemberType]
         self._number = 0
         self._heard: dict[str, Handler] = {}
+        self._shown = False
+        self._waiting: list[dict[str, Any]] = []
 
     def hear(self, **handlers: Handler) -> None:
         """Call ``handlers[what]`` when the browser says *what*; coroutines are awaited."""
@@ -50,7 +52,17 @@ class Piece(JSComponent):
     def tell(self, kind: str, *, first: bool = False, **data: Any) -> None:  # noqa: ANN401 - JSON
         """Send a message. ``first`` starts the numbering anew: it holds everything the browser needs."""
         self._number += 1
-        self._send_msg({"type": kind, "n": self._number, "first": first, **data})
+        message = {"type": kind, "n": self._number, "first": first, **data}
+        if self._shown or "ready" in self._heard:
+            self._send_msg(message)
+        else:
+            self._waiting.append(message)
+
+    def _show(self) -> None:
+        """Send what was told before the browser showed this."""
+        self._shown, waiting, self._waiting = True, self._waiting, []
+        for message in waiting:
+            self._send_msg(message)
 
     def guarded(
         self, handler: Callable[[Said], Awaitable[None]]
@@ -74,7 +86,9 @@ class Piece(JSComponent):
         data: Said = event.data
         handler = self._heard.get(str(data.get("do")))
         if handler is None:
-            if data.get("do") != "ready":
+            if data.get("do") == "ready":
+                self._show()
+            else:
                 _log.debug("%s: nobody hears %r", type(self).__name__, data.get("do"))
             return
         answer = handler(data)
