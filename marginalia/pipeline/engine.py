@@ -47,7 +47,11 @@ Plan: TypeAlias = "Mapping[Slot[Any, Any], Step[Any, Any]]"
 
 NOT_IMPLEMENTED = "NOT IMPLEMENTED"
 CLEANUP_SECONDS = 15.0
-_LATER = (BeforeGenerateNewMessage, AfterGenerateNewMessage, BeforeInference)  # with messages, after a preview
+_LATER = (
+    BeforeGenerateNewMessage,
+    AfterGenerateNewMessage,
+    BeforeInference,
+)  # with messages, after a preview
 
 
 class Pipeline:
