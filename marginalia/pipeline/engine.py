@@ -47,11 +47,8 @@ Plan: TypeAlias = "Mapping[Slot[Any, Any], Step[Any, Any]]"
 
 NOT_IMPLEMENTED = "NOT IMPLEMENTED"
 CLEANUP_SECONDS = 15.0
-_LATER = (
-    BeforeGenerateNewMessage,
-    AfterGenerateNewMessage,
-    BeforeInference,
-)  # with messages, after a preview
+# What comes after a preview and holds the messages.
+_LATER = (BeforeGenerateNewMessage, AfterGenerateNewMessage, BeforeInference)
 
 
 class Pipeline:
