@@ -92,6 +92,11 @@ def _serve_people(serve: argparse.ArgumentParser) -> None:
         action="store_true",
         help="believe what the proxy says about the browser's address and protocol",
     )
+    _serve_limits(serve)
+
+
+def _serve_limits(serve: argparse.ArgumentParser) -> None:
+    """What each of them may ask."""
     serve.add_argument(
         "--provider-host",
         action="append",
@@ -99,8 +104,7 @@ def _serve_people(serve: argparse.ArgumentParser) -> None:
         metavar="HOST[:PORT]",
         help="a host that models may be asked at; may be repeated (default: any)",
     )
-    limits = (("runs", "generations", 4), ("summaries", "summaries", 2))
-    for what, called, usual in limits:
+    for what, called, usual in (("runs", "generations", 4), ("summaries", "summaries", 2)):
         serve.add_argument(
             f"--{what}-per-user",
             type=_count,
@@ -165,6 +169,11 @@ def _backup(commands: Commands) -> None:
         "--story-only", action="store_true", help="with --into: leave its settings as they are"
     )
     restore.add_argument("--name", help="of the new book")
+    _copies(actions)
+
+
+def _copies(actions: Commands) -> None:
+    """What is done with copies of the whole database."""
     database = actions.add_parser(
         "database", help="copy the whole database, and drop copies that are too many"
     )

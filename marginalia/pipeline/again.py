@@ -59,6 +59,19 @@ def as_it_was(
             made, provider=asked_provider(made.provider, receipt), protocol=protocol, limits=receipt.limits
         )
 
+    async def infer(run: Run, known: BeforeInference) -> AfterInference:
+        if run.prompt is not None:
+            run.prompt = replace(run.prompt, messages=receipt.messages, segments=receipt.segments)
+        sent: AfterInference = await plan[slots.INFERENCE](run, replace(known, messages=receipt.messages))
+        return sent
+
+    return {**plan, **_as_chosen(again), slots.PREPARE_GENERATION: prepare, slots.INFERENCE: infer}
+
+
+def _as_chosen(again: Again) -> Mapping[Slot[Any, Any], Step[Any, Any]]:
+    """Steps 2 to 5, which look nothing up any more."""
+    receipt = again.receipt
+
     async def constants(_run: Run, known: BeforePrepareConstantData) -> AfterPrepareConstantData:
         variables = Variables(local=again.part.variables, shared=known.book.global_variables)
         return onward(
@@ -78,20 +91,11 @@ def as_it_was(
     async def payload(_run: Run, known: BeforePreparePayload) -> AfterPreparePayload:
         return onward(known, AfterPreparePayload, messages=receipt.messages, segments=receipt.segments)
 
-    async def infer(run: Run, known: BeforeInference) -> AfterInference:
-        if run.prompt is not None:
-            run.prompt = replace(run.prompt, messages=receipt.messages, segments=receipt.segments)
-        sent: AfterInference = await plan[slots.INFERENCE](run, replace(known, messages=receipt.messages))
-        return sent
-
     return {
-        **plan,
-        slots.PREPARE_GENERATION: prepare,
         slots.PREPARE_CONSTANTS: constants,
         slots.PROCESS_LOREBOOK: lore,
         slots.PREPARE_CONTENT: content,
         slots.PREPARE_PAYLOAD: payload,
-        slots.INFERENCE: infer,
     }
 
 

@@ -147,69 +147,26 @@ class Budget:
         costs = self.costs
         own = max(0, costs.system - costs.lore - costs.summaries)
         safety = min(SAFETY_MARGIN, max(0, self.limit - self.used))
-        return (
-            Share(
-                kind="jailbreak",
-                label="jailbreak",
-                tokens=costs.jailbreak,
-                detail="the provider's own instructions",
-            ),
-            Share(kind="system", label="system", tokens=own, detail="the master template"),
-            Share(kind="lore", label="lore", tokens=costs.lore, detail="entries in the master template"),
-            Share(
-                kind="summaries",
-                label="summaries",
-                tokens=costs.summaries,
-                detail="what stands for older parts",
-            ),
-            Share(
-                kind="story",
-                label="story",
-                tokens=self.story,
-                detail=f"{self.sent_parts:,} of {self.branch_parts:,} parts",
-            ),
-            Share(
-                kind="placeholders",
-                label="per part",
-                tokens=self.placeholders,
-                detail="100 for each part that is sent",
-            ),
-            Share(
-                kind="inserts",
-                label="inserts",
-                tokens=costs.inserts,
-                detail="notes, and lore at a depth",
-            ),
-            Share(
-                kind="reserve",
-                label="reserve",
-                tokens=max(0, costs.reserved),
-                detail="kept free for extensions",
-            ),
-            Share(
-                kind="foreign",
-                label="by extensions",
-                tokens=self.foreign,
-                detail="messages that a listener put in or changed",
-            ),
-            Share(
-                kind="user_lore",
-                label="lore before the request",
-                tokens=costs.user_lore,
-                detail="entries before the user prompt",
-            ),
-            Share(kind="request", label="request", tokens=costs.request, detail="the turn, rendered"),
-            Share(
-                kind="margin", label="margin", tokens=BASE_MARGIN, detail="kept for the frame of the messages"
-            ),
-            Share(kind="safety", label="safety", tokens=safety, detail="kept free, counts are never exact"),
-            Share(
-                kind="response",
-                label="answer",
-                tokens=self.limits.response,
-                detail="kept for what the model writes",
-            ),
-            Share(kind="free", label="free", tokens=self.free, detail="another part could use it"),
+        rows = (
+            ("jailbreak", "jailbreak", costs.jailbreak, "the provider's own instructions"),
+            ("system", "system", own, "the master template"),
+            ("lore", "lore", costs.lore, "entries in the master template"),
+            ("summaries", "summaries", costs.summaries, "what stands for older parts"),
+            ("story", "story", self.story, f"{self.sent_parts:,} of {self.branch_parts:,} parts"),
+            ("placeholders", "per part", self.placeholders, "100 for each part that is sent"),
+            ("inserts", "inserts", costs.inserts, "notes, and lore at a depth"),
+            ("reserve", "reserve", max(0, costs.reserved), "kept free for extensions"),
+            ("foreign", "by extensions", self.foreign, "messages that a listener put in or changed"),
+            ("user_lore", "lore before the request", costs.user_lore, "entries before the user prompt"),
+            ("request", "request", costs.request, "the turn, rendered"),
+            ("margin", "margin", BASE_MARGIN, "kept for the frame of the messages"),
+            ("safety", "safety", safety, "kept free, counts are never exact"),
+            ("response", "answer", self.limits.response, "kept for what the model writes"),
+            ("free", "free", self.free, "another part could use it"),
+        )
+        return tuple(
+            Share(kind=kind, label=label, tokens=tokens, detail=detail)
+            for kind, label, tokens, detail in rows
         )
 
     @property
