@@ -14,6 +14,7 @@ from bokeh.application.handlers.handler import Handler
 from marginalia.errors import Refused
 from marginalia.studio import Studio
 from marginalia.ui.tidying import leave_full_collections_to_us, set_the_libraries_aside, tidy
+from marginalia.ui.work import SAID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,8 +83,8 @@ class House:
         return owner
 
     def busy(self) -> bool:
-        """Whether anybody waits for a text."""
-        return any(studio.busy for studio in tuple(self._studios.values()))
+        """Whether anybody waits for a text, or did anything since this was last asked."""
+        return SAID.felt() or any(studio.busy for studio in tuple(self._studios.values()))
 
     async def aclose(self) -> None:
         """End all studios; what they write at this moment is stopped, and what had come of it is kept."""

@@ -1,4 +1,4 @@
-"""Collecting garbage in short moments, and all of it only when nobody waits for a text.
+"""Collecting garbage in short moments, and all of it only when nobody types or waits for a text.
 
 A full collection looks at everything that every open page is made of: with eight people who write, 0.15 seconds in
 which no text arrives for anybody (``benchmarks/people.py`` names it). The interpreter would begin one whenever it

@@ -46,6 +46,26 @@ async def stoppable(function: Callable[[Progress], T], told: Callable[[float], N
         raise
 
 
+class Pulse:
+    """Whether something has happened since it was last asked for."""
+
+    def __init__(self) -> None:
+        self._beaten = False
+
+    def beat(self) -> None:
+        """It happens."""
+        self._beaten = True
+
+    def felt(self) -> bool:
+        """Whether it has happened since this was last called."""
+        beaten, self._beaten = self._beaten, False
+        return beaten
+
+
+SAID = Pulse()
+"""Beats whenever a browser says something to this process."""
+
+
 class Errands:
     """The tasks of a session. What one of them raises is reported, never lost; ``close`` ends them all."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from marginalia.ui.components import Dialogs
 from marginalia.ui.components.base import Piece
+from marginalia.ui.house import House
 
 READY = SimpleNamespace(data={"do": "ready"})
 
@@ -43,3 +44,13 @@ async def test_a_piece_that_is_told_everything_when_it_is_ready_needs_nothing_ke
     piece.tell("sheet")
     await piece._listen(READY)
     assert sent == ["sheet", "everything"]
+
+
+async def test_the_house_is_busy_for_a_look_after_somebody_did_something(sent: list[str]) -> None:
+    house = House()
+    house.busy()
+    assert not house.busy()
+    await Dialogs()._listen(SimpleNamespace(data={"do": "submit"}))
+    assert house.busy()
+    assert not house.busy()
+    assert sent == []

@@ -12,7 +12,7 @@ from panel.custom import JSComponent
 
 from marginalia.ui.assets import script, style
 from marginalia.ui.troubles import notice_of
-from marginalia.ui.work import Errands
+from marginalia.ui.work import SAID, Errands
 
 Said: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Said], "Awaitable[None] | None"]
@@ -83,6 +83,7 @@ class Piece(JSComponent):
 
     async def _listen(self, event: Any) -> None:  # noqa: ANN401 - Panel's event
         """Answer what the browser said; what it should not have said is left alone."""
+        SAID.beat()
         data: Said = event.data
         handler = self._heard.get(str(data.get("do")))
         if handler is None:
