@@ -84,6 +84,7 @@ class ShellView(View):
     def load(self) -> None:
         """The page is in the browser: what is changed from now on gets there."""
         self._loaded = True
+        self._paint(dark=self._dark)  # the browser may have said it before
         self._fit()
 
     # The sides.
@@ -160,7 +161,7 @@ class ShellView(View):
 
     def _paint(self, *, dark: bool) -> None:
         self._dark = dark
-        if self._page.dark_theme != dark:
+        if self._loaded and self._page.dark_theme != dark:
             self._page.dark_theme = dark
 
     async def _turned(self, *_: object) -> None:

@@ -30,6 +30,18 @@ async def test_a_session_is_made_of_few_models_and_what_opens_over_it_comes_late
     await studio.aclose()
 
 
+async def test_the_colours_that_the_browser_tells_before_the_page_has_loaded_are_shown_then(
+    studio: Studio,
+) -> None:
+    extension()
+    session = Session(studio)
+    session._shell._scheme({"dark": True})
+    assert not session.page.dark_theme  # what is changed before then does not get to the browser
+    session._shell.load()
+    assert session.page.dark_theme
+    await studio.aclose()
+
+
 def test_a_notebook_cell_shows_the_app_and_two_cells_share_one_server(studio: Studio) -> None:
     bundle = notebook.mimebundle(studio)
     assert bundle == notebook.mimebundle(studio)
